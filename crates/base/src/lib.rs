@@ -1,0 +1,18 @@
+//! The vocabulary that every other crate shares: identifiers, time, limits, digests, and values that must not leak.
+//!
+//! Nothing here reads a clock, draws a random number or touches a browser. Read next: `id.rs`.
+
+pub mod digest;
+pub mod id;
+pub mod limits;
+mod safe_url;
+mod secret;
+mod time;
+
+pub use id::{
+    ApprovalId, ClientId, ConnectionId, EnvironmentDigest, IdSource, InvalidId, ItemId, ModelCallId, RuleId,
+    RunId, SessionId, SubmissionId, ThreadId, TurnId,
+};
+pub use safe_url::SafeUrl;
+pub use secret::Secret;
+pub use time::Timestamp;

@@ -1,0 +1,60 @@
+//! Every number that bounds something, with the reason for it.
+
+/// Queued runs of one thread, beyond the one that runs: enough for a burst of thoughts, few enough to read in the dock.
+pub const QUEUED_RUNS_MAX: usize = 8;
+/// Operations of one thread that may wait for the engine before further ones are refused as `overloaded`.
+pub const WAITING_OPS_MAX: usize = 32;
+/// Messages of a Port that wait for the engine to start; one more closes the Port.
+pub const EARLY_PORT_MESSAGES_MAX: usize = 32;
+/// How long deltas of one item are gathered before one event is sent: one frame at 60 Hz.
+pub const DELTA_MERGE_MS: u64 = 16;
+/// How long an approval stays open. Stored as a deadline, so a restart does not extend it.
+pub const APPROVAL_TIMEOUT_MS: u64 = 5 * 60 * 1000;
+/// Default deadline of one request to the page executor.
+pub const PAGE_REQUEST_TIMEOUT_MS: u64 = 10_000;
+/// Deadline of a navigation, until the destination's document is there.
+pub const NAVIGATION_TIMEOUT_MS: u64 = 30_000;
+/// Partial model output is written at most this often while it streams…
+pub const CHECKPOINT_INTERVAL_MS: u64 = 1000;
+/// …or whenever this many bytes of it are not yet stored.
+pub const CHECKPOINT_BYTES: usize = 4096;
+/// How long receipts are kept.
+pub const RECEIPT_RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+/// Longest wait for the first byte of a model's answer. Local models may load for minutes.
+pub const MODEL_FIRST_BYTE_TIMEOUT_MS: u64 = 10 * 60 * 1000;
+/// Longest silence inside a model's answer.
+pub const MODEL_IDLE_TIMEOUT_MS: u64 = 2 * 60 * 1000;
+/// While work is outstanding the worker makes an extension call this often; Chrome stops a worker after 30 s without one.
+pub const KEEP_ALIVE_MS: u64 = 20_000;
+/// Chrome does not fire alarms sooner than this (`chrome.alarms` documentation, Chrome 120 and later).
+pub const ALARM_MIN_MS: u64 = 30_000;
+/// How often a view asks `ping`, and how long it waits for any sign of life before it reconnects.
+pub const PING_INTERVAL_MS: u64 = 20_000;
+/// First reconnect delay of a view; it doubles…
+pub const RECONNECT_MIN_MS: u64 = 500;
+/// …up to this.
+pub const RECONNECT_MAX_MS: u64 = 8000;
+/// Newest nodes of a thread that a snapshot carries; older ones come page by page.
+pub const SNAPSHOT_PAGE_NODES: usize = 60;
+/// Consecutive failed tool calls after which the model is told to change its approach.
+pub const FAILURES_REMIND: u32 = 3;
+/// Consecutive failed tool calls after which the turn ends with a summary.
+pub const FAILURES_STOP: u32 = 5;
+/// Bytes of one tool result that reach the model (about 10,000 tokens).
+pub const TOOL_RESULT_BYTES_MAX: usize = 40_000;
+/// Bytes of one operation on the wire.
+pub const OP_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of one message on the wire. Chrome ends a Port at 64 MiB.
+pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Characters of a thread title.
+pub const TITLE_CHARS_MAX: usize = 60;
+/// Characters of the first line that serves as a title until a better one is there.
+pub const TITLE_FALLBACK_CHARS_MAX: usize = 40;
+/// Saved permission rules.
+pub const RULES_MAX: usize = 1000;
+/// Configured model connections.
+pub const CONNECTIONS_MAX: usize = 50;
+/// Characters of a note that goes with a declined approval.
+pub const NOTE_CHARS_MAX: usize = 2000;
+/// Traps of one thread after which it is set aside.
+pub const THREAD_TRAPS_MAX: u32 = 2;

@@ -1,0 +1,89 @@
+//! A question to the person, and its answer.
+
+use panelot_base::{ApprovalId, ItemId, RunId, ThreadId, Timestamp, TurnId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What the person answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Decision {
+    /// This once.
+    Accept,
+    /// This tool on this origin, in this thread, until the browser closes.
+    AcceptForSession,
+    /// This tool on this origin, from now on.
+    AcceptForSite,
+    /// Not this; go on without it.
+    #[serde(rename_all = "camelCase")]
+    Decline {
+        /// What the model is told.
+        note: Option<String>,
+    },
+    /// Not this, and stop.
+    Cancel,
+}
+
+impl Decision {
+    /// Whether the call may go ahead.
+    #[must_use]
+    pub const fn is_accept(&self) -> bool {
+        matches!(self, Self::Accept | Self::AcceptForSession | Self::AcceptForSite)
+    }
+}
+
+/// Whether a question is still open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum ApprovalState {
+    /// It is.
+    Pending,
+    /// It was answered: by the person, or by its deadline.
+    #[serde(rename_all = "camelCase")]
+    Decided {
+        /// The answer.
+        decision: Decision,
+        /// When.
+        at: Timestamp,
+        /// Whether the deadline answered, not the person.
+        by_deadline: bool,
+    },
+    /// Its run ended first.
+    Closed,
+}
+
+/// A question to the person whether a call may go ahead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Approval {
+    /// Identity.
+    pub id: ApprovalId,
+    /// The conversation.
+    pub thread: ThreadId,
+    /// The run that waits.
+    pub run: RunId,
+    /// Its turn.
+    pub turn: TurnId,
+    /// The call it is about.
+    pub item: ItemId,
+    /// Grows by one with each change.
+    pub revision: u64,
+    /// The tool.
+    pub tool: String,
+    /// All arguments, as shown.
+    pub arguments: Value,
+    /// The origin the call is judged by.
+    pub origin: String,
+    /// What made it a question (the gatekeeper's flags).
+    pub flags: Vec<String>,
+    /// The target as the gatekeeper saw it (the tools crate's `Target` as JSON).
+    pub target: Option<Value>,
+    /// Digest of what was shown and judged; the permit is bound to it.
+    pub digest: String,
+    /// Whether it is open.
+    pub state: ApprovalState,
+    /// When it was asked.
+    pub requested_at: Timestamp,
+    /// When it answers itself with a decline.
+    pub deadline_at: Timestamp,
+}

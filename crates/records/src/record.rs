@@ -1,0 +1,193 @@
+//! A record of any kind, and its row in a database.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::settings::{Connection, Grant, Rule, SealedSecret, Settings};
+use crate::{Approval, Environment, Key, Node, Receipt, Run, Table, Thread};
+
+/// The version of the record bodies that this code writes. A row of an older version is brought up on reading.
+pub const RECORD_VERSION: u32 = 1;
+
+/// A row as a database holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Version of the body.
+    pub version: u32,
+    /// Revision of the record, 0 where a record has none; preconditions compare it.
+    pub revision: u64,
+    /// The body as JSON text.
+    pub json: String,
+}
+
+/// A row that this code cannot read. It concerns this one record only.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the record {key:?} cannot be read: {why}")]
+pub struct RecordError {
+    /// Where it lies.
+    pub key: Key,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A record of any kind.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "records are moved once, into the commit; boxing would cost every reader"
+)]
+pub enum Record {
+    /// A question to the person.
+    Approval(Approval),
+    /// A model connection.
+    Connection(Connection),
+    /// A run environment.
+    Environment(Environment),
+    /// A session grant.
+    Grant(Grant),
+    /// A message or a result.
+    Node(Node),
+    /// An answer to a command.
+    Receipt(Receipt),
+    /// A permission rule.
+    Rule(Rule),
+    /// A run.
+    Run(Run),
+    /// A sealed credential.
+    Secret(SealedSecret),
+    /// The settings.
+    Settings(Settings),
+    /// A conversation.
+    Thread(Thread),
+}
+
+macro_rules! from_record {
+    ($($variant:ident($inner:ty)),* $(,)?) => { $(
+        impl From<$inner> for Record {
+            fn from(inner: $inner) -> Self {
+                Self::$variant(inner)
+            }
+        }
+    )* };
+}
+from_record!(
+    Approval(Approval),
+    Connection(Connection),
+    Environment(Environment),
+    Grant(Grant),
+    Node(Node),
+    Receipt(Receipt),
+    Rule(Rule),
+    Run(Run),
+    Secret(SealedSecret),
+    Settings(Settings),
+    Thread(Thread),
+);
+
+impl Environment {
+    /// The digest under which it is stored.
+    #[must_use]
+    pub fn digest(&self) -> panelot_base::EnvironmentDigest {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        let mut source = panelot_base::IdSource::new([0; 16]);
+        panelot_base::EnvironmentDigest::new(panelot_base::digest::json_digest(&value))
+            .unwrap_or_else(|_| panelot_base::EnvironmentDigest::mint(&mut source))
+    }
+}
+
+impl Record {
+    /// Where it lies.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        match self {
+            Self::Approval(it) => Key::approval(&it.thread, &it.id),
+            Self::Connection(it) => Key::connection(&it.id),
+            Self::Environment(it) => Key::environment(&it.digest()),
+            Self::Grant(it) => Key::grant(&it.thread, &it.tool, &it.origin),
+            Self::Node(it) => Key::node(&it.thread, it.seq),
+            Self::Receipt(it) => Key::receipt(&it.client, &it.submission),
+            Self::Rule(it) => Key::rule(&it.id),
+            Self::Run(it) => Key::run(&it.thread, &it.id),
+            Self::Secret(it) => Key::secret(&it.connection),
+            Self::Settings(_) => Key::settings(),
+            Self::Thread(it) => Key::thread(&it.id),
+        }
+    }
+
+    /// Its row.
+    ///
+    /// # Errors
+    /// [`RecordError`] when the body cannot be written as JSON, which no value of these types can cause.
+    pub fn to_row(&self) -> Result<Row, RecordError> {
+        let revision = match self {
+            Self::Approval(it) => it.revision,
+            Self::Connection(it) => it.revision,
+            Self::Run(it) => it.revision,
+            Self::Settings(it) => it.revision,
+            Self::Thread(it) => it.revision,
+            Self::Environment(_)
+            | Self::Grant(_)
+            | Self::Node(_)
+            | Self::Receipt(_)
+            | Self::Rule(_)
+            | Self::Secret(_) => 0,
+        };
+        let json = match self {
+            Self::Approval(it) => body(it),
+            Self::Connection(it) => body(it),
+            Self::Environment(it) => body(it),
+            Self::Grant(it) => body(it),
+            Self::Node(it) => body(it),
+            Self::Receipt(it) => body(it),
+            Self::Rule(it) => body(it),
+            Self::Run(it) => body(it),
+            Self::Secret(it) => body(it),
+            Self::Settings(it) => body(it),
+            Self::Thread(it) => body(it),
+        };
+        let json = json.map_err(|why| RecordError { key: self.key(), why })?;
+        Ok(Row { version: RECORD_VERSION, revision, json })
+    }
+
+    /// Reads a row of a table back.
+    ///
+    /// # Errors
+    /// [`RecordError`] when the row is of a newer version, is broken, or holds a record that belongs elsewhere.
+    pub fn from_row(key: &Key, row: &Row) -> Result<Self, RecordError> {
+        let fail = |why: String| RecordError { key: key.clone(), why };
+        if row.version != RECORD_VERSION {
+            return Err(fail(format!("its version is {}, this program reads {RECORD_VERSION}", row.version)));
+        }
+        let json = row.json.as_str();
+        let record = match key.table {
+            Table::Approvals => parse::<Approval>(json),
+            Table::Connections => parse::<Connection>(json),
+            Table::Environments => parse::<Environment>(json),
+            Table::Grants => parse::<Grant>(json),
+            Table::Nodes => parse::<Node>(json),
+            Table::Receipts => parse::<Receipt>(json),
+            Table::Rules => parse::<Rule>(json),
+            Table::Runs => parse::<Run>(json),
+            Table::Secrets => parse::<SealedSecret>(json),
+            Table::Settings => parse::<Settings>(json),
+            Table::Threads => parse::<Thread>(json),
+        }
+        .map_err(fail)?;
+        // An environment is found by its content: a digest that differs means that the content was changed.
+        if record.key() != *key {
+            return Err(fail("its content belongs under another key".to_owned()));
+        }
+        Ok(record)
+    }
+}
+
+fn body<T: Serialize>(value: &T) -> Result<String, String> {
+    serde_json::to_string(value).map_err(|error| error.to_string())
+}
+
+fn parse<T: DeserializeOwned + Into<Record>>(json: &str) -> Result<Record, String> {
+    serde_json::from_str::<T>(json).map(Into::into).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! The durable execution of one submitted message.
+
+use panelot_base::{
+    ApprovalId, ClientId, ConnectionId, EnvironmentDigest, ItemId, RunId, SubmissionId, ThreadId, Timestamp,
+    TurnId,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::node::{TabIdentity, Usage};
+
+/// Where a run stands. No state means two things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Admitted, not begun: it has no nodes yet.
+    Queued,
+    /// Begun: a model call or a tool is due or under way.
+    Running,
+    /// A call needs the person's word.
+    WaitingApproval,
+    /// A call waits for something other than an approval.
+    WaitingInteraction,
+    /// The token budget is used up.
+    PausedBudget,
+    /// A write was started and its end was not seen: the person decides.
+    PausedUncertain,
+    /// The worker died; it can be resumed and does not hold the queue.
+    Interrupted,
+    /// Ended with an answer.
+    Completed,
+    /// Ended with an error.
+    Failed,
+    /// Ended by the person.
+    Cancelled,
+}
+
+impl RunState {
+    /// Whether the run is over for good.
+    #[must_use]
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// Whether runs behind it must wait.
+    #[must_use]
+    pub const fn holds_queue(self) -> bool {
+        matches!(
+            self,
+            Self::Running
+                | Self::WaitingApproval
+                | Self::WaitingInteraction
+                | Self::PausedBudget
+                | Self::PausedUncertain
+        )
+    }
+
+    /// Whether `self` may become `next`. Every other pair is a bug.
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::Queued => matches!(next, Self::Running | Self::Failed | Self::Cancelled),
+            Self::Running => !matches!(next, Self::Queued),
+            Self::WaitingApproval | Self::WaitingInteraction => {
+                matches!(next, Self::Running | Self::PausedUncertain | Self::Failed | Self::Cancelled)
+            }
+            Self::PausedBudget | Self::PausedUncertain | Self::Interrupted => {
+                matches!(next, Self::Running | Self::Failed | Self::Cancelled)
+            }
+            Self::Completed | Self::Failed | Self::Cancelled => false,
+        }
+    }
+}
+
+/// Where a call stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum CallState {
+    /// The model asked for it.
+    Proposed,
+    /// The person is asked.
+    #[serde(rename_all = "camelCase")]
+    Waiting {
+        /// The question.
+        approval: ApprovalId,
+    },
+    /// The person agreed; it is not started.
+    #[serde(rename_all = "camelCase")]
+    Approved {
+        /// The answered question.
+        approval: ApprovalId,
+    },
+    /// It may have started: recorded before the first effect.
+    #[serde(rename_all = "camelCase")]
+    Dispatched {
+        /// Counts the attempts, from 1; each is made at most once.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// Its end was not seen, and it may have had an effect.
+    #[serde(rename_all = "camelCase")]
+    Uncertain {
+        /// The attempt in question.
+        attempt: u32,
+    },
+    /// It has its result node.
+    Done,
+    /// It was never started and has a result node that says so.
+    Skipped,
+}
+
+/// The durable status of one call of the open batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The call, found in the assistant node of the batch.
+    pub item: ItemId,
+    /// Where it stands.
+    pub state: CallState,
+    /// What it was aimed at when it was judged (the tools crate's `Target` as JSON).
+    #[serde(default)]
+    pub target: Option<Value>,
+    /// Attempts made so far.
+    #[serde(default)]
+    pub attempts: u32,
+}
+
+/// The calls of the newest assistant message, while any of them is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Batch {
+    /// The node that asked for them.
+    pub assistant_seq: u64,
+    /// Their states, in the order of the message.
+    pub calls: Vec<Call>,
+}
+
+/// Why a run ended or stands still, for the record and for views.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunError {
+    /// A code from the protocol's closed list.
+    pub code: String,
+    /// What happened, in English, bounded, without secrets.
+    pub message: String,
+    /// The provider's error as JSON, when it was one.
+    #[serde(default)]
+    pub provider: Option<Value>,
+}
+
+/// One submitted message on its way to an answer. Small: what it is bound to lies in its [`Environment`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// Identity.
+    pub id: RunId,
+    /// The conversation.
+    pub thread: ThreadId,
+    /// The streamed activity; the same across resumes.
+    pub turn: TurnId,
+    /// Grows by one with each commit that changes it.
+    pub revision: u64,
+    /// Where it stands.
+    pub state: RunState,
+    /// Its place in the thread's order of admission.
+    pub order: u64,
+    /// Who submitted it.
+    pub client: ClientId,
+    /// With which command.
+    pub submission: SubmissionId,
+    /// The message while it waits in the queue; once begun it lies in a node.
+    #[serde(default)]
+    pub queued_text: Option<String>,
+    /// The tab in front when it was sent.
+    #[serde(default)]
+    pub default_tab: Option<TabIdentity>,
+    /// The person's choices for this run alone.
+    #[serde(default)]
+    pub overrides: Overrides,
+    /// What it is bound to, once begun.
+    #[serde(default)]
+    pub environment: Option<EnvironmentDigest>,
+    /// Its newest node: where it goes on after a restart.
+    #[serde(default)]
+    pub leaf: Option<u64>,
+    /// The node that holds what a model call had streamed so far.
+    #[serde(default)]
+    pub partial: Option<u64>,
+    /// The calls that are open.
+    #[serde(default)]
+    pub batch: Option<Batch>,
+    /// Model calls made.
+    #[serde(default)]
+    pub model_calls: u32,
+    /// Tool calls that failed in a row.
+    #[serde(default)]
+    pub failures: u32,
+    /// What it has used.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Why it ended.
+    #[serde(default)]
+    pub stop_reason: Option<String>,
+    /// What went wrong.
+    #[serde(default)]
+    pub error: Option<RunError>,
+    /// When it was admitted.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What the person chose for one message instead of the defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overrides {
+    /// Another model.
+    #[serde(default)]
+    pub model: Option<ModelChoice>,
+    /// Another permission policy (`always`, `untrusted`, `auto`).
+    #[serde(default)]
+    pub policy: Option<String>,
+}
+
+/// A model of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelChoice {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The model's name at the provider.
+    pub model: String,
+}
+
+/// What a run was bound to when it began. Stored once per content, found by its digest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Environment {
+    /// The system prompt, whole.
+    pub system: String,
+    /// The tools that were offered: name, description, parameters.
+    pub tools: Vec<Value>,
+    /// The model.
+    pub model: ModelChoice,
+    /// Sampling parameters as the provider crate writes them.
+    #[serde(default)]
+    pub parameters: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunState::{self, *};
+
+    const ALL: [RunState; 10] = [
+        Queued,
+        Running,
+        WaitingApproval,
+        WaitingInteraction,
+        PausedBudget,
+        PausedUncertain,
+        Interrupted,
+        Completed,
+        Failed,
+        Cancelled,
+    ];
+
+    #[test]
+    fn an_end_is_final_and_every_open_state_can_be_cancelled() {
+        for state in ALL {
+            let ways_out = ALL.iter().filter(|next| state.may_become(**next)).count();
+            assert_eq!(state.is_end(), ways_out == 0, "{state:?}");
+            assert!(state.is_end() || state.may_become(Cancelled), "{state:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_goes_back_into_the_queue() {
+        assert!(ALL.iter().all(|state| !state.may_become(Queued)));
+    }
+
+    #[test]
+    fn only_unfinished_business_of_the_person_or_the_agent_holds_the_queue() {
+        let holding: Vec<_> = ALL.into_iter().filter(|state| state.holds_queue()).collect();
+        assert_eq!(holding, [Running, WaitingApproval, WaitingInteraction, PausedBudget, PausedUncertain]);
+    }
+}

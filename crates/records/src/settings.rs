@@ -1,0 +1,88 @@
+//! What the person set up: connections, defaults, permission rules and grants.
+
+use panelot_base::{ConnectionId, RuleId, SafeUrl, SessionId, ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::run::ModelChoice;
+
+/// The one settings record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// Grows by one with each change.
+    pub revision: u64,
+    /// The model that new messages use.
+    pub default_model: Option<ModelChoice>,
+    /// `always`, `untrusted` or `auto`; empty means `untrusted`.
+    pub policy: String,
+    /// BCP 47 tag of the interface language, empty for the browser's.
+    pub language: String,
+    /// `light`, `dark`, or empty for the system's.
+    pub theme: String,
+    /// Instructions of the person that go with every message.
+    pub prompt: String,
+}
+
+/// A model provider of the person's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Connection {
+    /// Identity.
+    pub id: ConnectionId,
+    /// Grows by one with each change.
+    pub revision: u64,
+    /// Shown name.
+    pub name: String,
+    /// Where its API is.
+    pub base_url: SafeUrl,
+    /// The models the person uses there; the first one is the connection's own default.
+    pub models: Vec<String>,
+    /// Whether a credential is stored for it.
+    pub has_key: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A credential as the store holds it: sealed with a key that cannot be exported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SealedSecret {
+    /// Whose credential it is.
+    pub connection: ConnectionId,
+    /// Initialisation vector of AES-256-GCM, base64.
+    pub iv: String,
+    /// Ciphertext with its tag, base64.
+    pub sealed: String,
+}
+
+/// A saved permission rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rule {
+    /// Identity.
+    pub id: RuleId,
+    /// `allow`, `ask` or `deny`.
+    pub verdict: String,
+    /// A tool's name, or `*`.
+    pub tool: String,
+    /// An origin, `*.domain`, or `*`.
+    pub origin: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A permission that ends with the browser session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Grant {
+    /// The browser session it belongs to; in any other it is void.
+    pub session: SessionId,
+    /// The conversation it was given in.
+    pub thread: ThreadId,
+    /// The tool.
+    pub tool: String,
+    /// The origin.
+    pub origin: String,
+    /// When it was given.
+    pub at: Timestamp,
+}

@@ -1,0 +1,94 @@
+//! A conversation.
+
+use panelot_base::{RunId, ThreadId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{Approval, Node, Run};
+
+/// Where a title came from, which decides what may replace it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TitleSource {
+    /// There is none yet.
+    #[default]
+    None,
+    /// The first line of the first message.
+    FirstLine,
+    /// A model wrote it.
+    Model,
+    /// The person wrote it; nothing replaces it but the person.
+    Person,
+}
+
+/// What a thread has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// Turns started.
+    pub turns: u64,
+    /// Input and output tokens as the providers reported them.
+    pub total_tokens: u64,
+}
+
+/// A conversation's head: small, rewritten with each change of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread {
+    /// Identity.
+    pub id: ThreadId,
+    /// Grows by one with each commit that changes it.
+    pub revision: u64,
+    /// Shown name; empty until the first message.
+    pub title: String,
+    /// Where the title came from.
+    #[serde(default)]
+    pub title_source: TitleSource,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something last happened in it.
+    pub updated_at: Timestamp,
+    /// Sequence of the newest node of the active branch.
+    pub leaf: Option<u64>,
+    /// Sequence that the next node gets; sequences start at 1 and are never reused.
+    pub next_seq: u64,
+    /// Order that the next admitted run gets.
+    pub next_order: u64,
+    /// Runs that have not ended.
+    pub open_runs: Vec<RunId>,
+    /// Kept on top of the list.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Put away from the list.
+    #[serde(default)]
+    pub archived: bool,
+    /// The folder it lies in.
+    #[serde(default)]
+    pub folder: Option<String>,
+    /// The preset it was made with.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// Free labels.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// What it has used.
+    #[serde(default)]
+    pub stats: Stats,
+    /// When it was deleted: a tombstone is invisible and refuses every write but its removal.
+    #[serde(default)]
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// Everything a thread's machine is built from. Never the whole thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadHead {
+    /// The conversation.
+    pub thread: Thread,
+    /// Its runs that have not ended, in the order of their admission.
+    pub runs: Vec<Run>,
+    /// The approvals of those runs.
+    pub approvals: Vec<Approval>,
+    /// The newest nodes of the active branch, oldest first. It reaches back at least to the message whose calls are open.
+    pub page: Vec<Node>,
+    /// Whether there are older nodes than the page holds.
+    pub has_older: bool,
+}
