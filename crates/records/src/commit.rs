@@ -34,6 +34,10 @@ pub struct Precondition {
 
 /// One change inside a commit.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every write puts a record, which is moved once; boxing would cost every one"
+)]
 pub enum Write {
     /// Insert or replace a record.
     Put(Record),

@@ -32,10 +32,6 @@ pub struct RecordError {
 
 /// A record of any kind.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "records are moved once, into the commit; boxing would cost every reader"
-)]
 pub enum Record {
     /// A question to the person.
     Approval(Approval),
