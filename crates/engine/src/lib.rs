@@ -1,0 +1,1 @@
+//! Panelot: engine.
