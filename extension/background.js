@@ -1,0 +1,120 @@
+// Panelot's service worker: registers every listener in the first turn (Chrome delivers the waking event
+// to no other), starts the engine's wasm once, hands it the events in order, and replaces a trapped instance.
+//
+// The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?: threadId},
+// and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage"
+// [port, message] and "port.onDisconnect" [port]: the module adds no listener of its own, for Chrome swallows what
+// one throws. Every "runtime.onMessage" [message, sender, sendResponse] must be answered by sendResponse.
+import init, * as engine from "./background/panelot_background.js";
+
+const WASM = "background/panelot_background_bg.wasm";
+const EVENTS = [
+  "runtime.onMessage", "runtime.onInstalled", "runtime.onStartup", "runtime.onUpdateAvailable",
+  "alarms.onAlarm", "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted",
+  "notifications.onClicked", "permissions.onAdded", "permissions.onRemoved", "debugger.onEvent",
+  "debugger.onDetach", "storage.onChanged", "action.onClicked", "commands.onCommand",
+];
+const PORT_EVENTS = ["runtime.onConnect", "port.onMessage", "port.onDisconnect"];
+const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
+const TRAPS_TO_QUARANTINE = 2;
+const FAILURES_TO_STOP = 3; // failed boots, and traps that no thread accounts for, within this time
+const FAILURE_WINDOW_MS = 60_000;
+const RETRY_STEP_MS = 500; // a database that another version holds may be free a moment later
+const FATAL = {
+  type: "fatal.reload_required", submissionId: "boot", protocol: "panelot/engine-v1", schemaHash: "0",
+  message: chrome.i18n.getMessage("engineStopped") || "Panelot's engine cannot start. Reload the extension.",
+};
+
+let state = "booting"; // then "live"; after a trap "recovering" and "booting" again; in the end "stopped"
+let queue = []; // [kind, args] that arrived while no instance was live
+const ports = new Set();
+let enteredThread = null;
+let traps = null; // as stored under TRAPS_KEY; null until the module is loaded
+let failures = []; // when, in ms
+let boots = 0;
+
+// The module says which thread it enters, and null when it left it: this script outlives a trap.
+globalThis.panelotEntering = (threadId) => { enteredThread = threadId ?? null; };
+
+for (const kind of EVENTS) {
+  const [space, event] = kind.split(".");
+  chrome[space][event].addListener((...args) => {
+    forward(kind, args);
+    return kind === "runtime.onMessage" && state !== "stopped"; // keeps sendResponse usable
+  });
+}
+chrome.runtime.onConnect.addListener((port) => {
+  ports.add(port);
+  port.onMessage.addListener((message) => forward("port.onMessage", [port, message]));
+  port.onDisconnect.addListener(() => {
+    void chrome.runtime.lastError; // reading it tells Chrome that we know
+    if (ports.delete(port)) forward("port.onDisconnect", [port]);
+  });
+  forward("runtime.onConnect", [port]);
+});
+// The module's timers, promises and streams trap outside of deliver.
+self.addEventListener("error", ({ error }) => { if (isTrap(error)) recover(error); });
+self.addEventListener("unhandledrejection", ({ reason }) => { if (isTrap(reason)) recover(reason); });
+chrome.sidePanel.setPanelBehavior({ openPanelOnActionClick: true }).catch(console.error);
+boot(null);
+
+function forward(kind, args) {
+  if (state === "live") deliver(kind, args);
+  else if (state !== "stopped") queue.push([kind, args]);
+  else if (kind === "runtime.onConnect") args[0].postMessage(FATAL);
+}
+
+function deliver(kind, args) {
+  try { engine.deliver(kind, args); } catch (error) {
+    if (isTrap(error)) recover(error);
+    else console.error(`Panelot: ${kind} failed`, error);
+  }
+}
+
+function isTrap(error) {
+  // A stack overflow leaves the module's memory as torn as a trap does.
+  return error instanceof WebAssembly.RuntimeError
+    || (error instanceof RangeError && error.message.includes("call stack"));
+}
+
+async function boot(trapped) {
+  const number = ++boots;
+  state = "booting";
+  try {
+    if (traps !== null) engine.__wbg_reset_state();
+    else {
+      const module_or_path = fetch(chrome.runtime.getURL(WASM));
+      const [stored] = await Promise.all([chrome.storage.session.get(TRAPS_KEY), init({ module_or_path })]);
+      traps = stored[TRAPS_KEY] ?? {};
+    }
+    const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);
+    await engine.start(JSON.stringify({ quarantined, bootCount: boots, trapped: trapped ?? undefined }));
+    if (number !== boots || state !== "booting") return;
+    state = "live";
+    while (queue.length > 0 && state === "live") deliver(...queue.shift());
+  } catch (error) {
+    if (number === boots) recover(error);
+  }
+}
+
+function recover(error) {
+  if (state === "recovering" || state === "stopped") return; // another sign of the same incident
+  state = "recovering";
+  console.error("Panelot: the engine stopped and is started anew", error);
+  const thread = enteredThread;
+  enteredThread = null;
+  for (const port of ports) port.disconnect(); // the views connect again
+  ports.clear();
+  queue = queue.filter(([kind]) => !PORT_EVENTS.includes(kind));
+  // A task later: what the old instance's last jobs still throw belongs to this incident.
+  setTimeout(async () => {
+    if (thread !== null && traps && !(traps[thread] >= TRAPS_TO_QUARANTINE)) {
+      traps[thread] = (traps[thread] ?? 0) + 1;
+      await chrome.storage.session.set({ [TRAPS_KEY]: traps }).catch(console.error);
+    } else failures = [...failures.filter((at) => at > Date.now() - FAILURE_WINDOW_MS), Date.now()];
+    if (failures.length < FAILURES_TO_STOP) return void setTimeout(boot, failures.length * RETRY_STEP_MS, thread);
+    state = "stopped";
+    for (const port of ports) port.postMessage(FATAL);
+    queue = [];
+  }, 0);
+}
