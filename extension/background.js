@@ -1,6 +1,5 @@
 // Panelot's service worker: registers every listener in the first turn (Chrome delivers the waking event
 // to no other), starts the engine's wasm once, hands it the events in order, and replaces a trapped instance.
-//
 // The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?: threadId},
 // and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage"
 // [port, message] and "port.onDisconnect" [port]: the module adds no listener of its own, for Chrome swallows what
@@ -9,12 +8,11 @@ import init, * as engine from "./background/panelot_background.js";
 
 const WASM = "background/panelot_background_bg.wasm";
 const EVENTS = [
-  "runtime.onMessage", "runtime.onInstalled", "runtime.onStartup", "runtime.onUpdateAvailable",
-  "alarms.onAlarm", "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted",
-  "notifications.onClicked", "permissions.onAdded", "permissions.onRemoved", "debugger.onEvent",
-  "debugger.onDetach", "storage.onChanged", "action.onClicked", "commands.onCommand",
+  "runtime.onMessage", "runtime.onInstalled", "runtime.onStartup", "runtime.onUpdateAvailable", "alarms.onAlarm",
+  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted", "notifications.onClicked",
+  "permissions.onAdded", "permissions.onRemoved", "debugger.onEvent", "debugger.onDetach", "storage.onChanged",
+  "action.onClicked", "commands.onCommand",
 ];
-const PORT_EVENTS = ["runtime.onConnect", "port.onMessage", "port.onDisconnect"];
 const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
 const TRAPS_TO_QUARANTINE = 2;
 const FAILURES_TO_STOP = 3; // failed boots, and traps that no thread accounts for, within this time
@@ -73,8 +71,8 @@ function deliver(kind, args) {
 
 function isTrap(error) {
   // A stack overflow leaves the module's memory as torn as a trap does.
-  return error instanceof WebAssembly.RuntimeError
-    || (error instanceof RangeError && error.message.includes("call stack"));
+  const overflow = error instanceof RangeError && error.message.includes("call stack");
+  return overflow || error instanceof WebAssembly.RuntimeError;
 }
 
 async function boot(trapped) {
@@ -99,13 +97,15 @@ async function boot(trapped) {
 
 function recover(error) {
   if (state === "recovering" || state === "stopped") return; // another sign of the same incident
-  state = "recovering";
   console.error("Panelot: the engine stopped and is started anew", error);
   const thread = enteredThread;
   enteredThread = null;
-  for (const port of ports) port.disconnect(); // the views connect again
-  ports.clear();
-  queue = queue.filter(([kind]) => !PORT_EVENTS.includes(kind));
+  if (state === "live") { // the instance is lost that knew these ports: the views connect again
+    for (const port of ports) port.disconnect();
+    ports.clear();
+    queue = queue.filter(([kind]) => !/^port\.|onConnect$/.test(kind));
+  }
+  state = "recovering";
   // A task later: what the old instance's last jobs still throw belongs to this incident.
   setTimeout(async () => {
     if (thread !== null && traps && !(traps[thread] >= TRAPS_TO_QUARANTINE)) {
