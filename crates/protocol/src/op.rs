@@ -1,0 +1,367 @@
+//! What a view may ask of the engine.
+
+use panelot_base::{ApprovalId, ClientId, ConnectionId, RunId, ThreadId, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Text;
+use crate::settings::{ModelChoice, PermissionPolicy, SettingsChange};
+
+/// What an operation concerns, and so with which others it is kept in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Scope {
+    /// The connection itself.
+    Connection,
+    /// The list of threads and the settings.
+    Directory,
+    /// One thread.
+    Thread,
+}
+
+/// Whether an operation changes anything that outlives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Receipting {
+    /// It does, and is applied once: its answer is a stored receipt.
+    Durable,
+    /// It only asks.
+    None,
+}
+
+/// A tab as it was in front. Foreign text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TabIdentity {
+    /// `chrome.tabs` id.
+    pub tab_id: u32,
+    /// Address.
+    pub url: Text<8192>,
+    /// Title.
+    pub title: Text<2048>,
+}
+
+/// What the browser showed when the person sent a message, captured before anything was awaited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrowserContext {
+    /// When it was captured.
+    pub captured_at: Timestamp,
+    /// The web page in front beside this view.
+    pub default_tab: Option<TabIdentity>,
+}
+
+/// What the person wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInput {
+    /// The text; not blank.
+    #[schemars(length(min = 1))]
+    pub text: Text<500_000>,
+    /// What the browser showed.
+    #[serde(default)]
+    pub browser_context: Option<BrowserContext>,
+}
+
+/// What the person chose for one message instead of the defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnOverrides {
+    /// Another model.
+    #[serde(default)]
+    pub model: Option<ModelChoice>,
+    /// Another permission policy.
+    #[serde(default)]
+    pub permission_policy: Option<PermissionPolicy>,
+}
+
+/// What the person answers to an approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum ApprovalDecision {
+    /// This once.
+    Accept,
+    /// This tool on this origin, in this thread, until the browser closes.
+    AcceptForSession,
+    /// This tool on this origin, from now on.
+    AcceptForSite,
+    /// Not this; go on without it.
+    Decline {
+        /// What the model is told.
+        #[serde(default)]
+        note: Option<Text<8000>>,
+    },
+    /// Not this, and stop.
+    Cancel,
+}
+
+/// What the person says of a write whose end was not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// It did not happen: do it (a new attempt).
+    Retry,
+    /// It happened: go on.
+    MarkDone,
+    /// Give the run up.
+    Fail,
+}
+
+/// What kind of page a view is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Surface {
+    /// The side panel.
+    Panel,
+    /// The full-page chat.
+    Chat,
+    /// The options page.
+    Options,
+}
+
+/// Opens the conversation with the engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Initialize {
+    /// Must be [`crate::PROTOCOL`].
+    pub protocol: Text<256>,
+    /// Must be [`crate::SCHEMA_HASH`].
+    pub schema_hash: Text<256>,
+    /// The document's own id.
+    pub client_id: ClientId,
+    /// The browser window the view stands in.
+    #[serde(default)]
+    pub window_id: Option<u32>,
+    /// What kind of page it is.
+    #[serde(default)]
+    pub surface: Option<Surface>,
+    /// The thread to follow from the start.
+    #[serde(default)]
+    pub subscribe: Option<ThreadId>,
+}
+
+/// Makes a thread, with its first message when there is one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadCreate {
+    /// A model preset.
+    #[serde(default)]
+    pub preset: Option<Text<128>>,
+    /// A folder.
+    #[serde(default)]
+    pub folder_id: Option<Text<128>>,
+    /// The first message, admitted in the same commit.
+    #[serde(default)]
+    pub input: Option<UserInput>,
+    /// Choices for that message.
+    #[serde(default)]
+    pub overrides: TurnOverrides,
+}
+
+/// Names a thread and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadOnly {
+    /// The thread.
+    pub thread_id: ThreadId,
+}
+
+/// Asks for older messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadHistory {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Those before this sequence.
+    pub before: u64,
+}
+
+/// Sends a message; it waits its turn when the thread is busy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSubmit {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The message.
+    pub input: UserInput,
+    /// Choices for it.
+    #[serde(default)]
+    pub overrides: TurnOverrides,
+}
+
+/// Names a run of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunOnly {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The run.
+    pub run_id: RunId,
+}
+
+/// Says what became of a write whose end was not seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunResolveUncertain {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The run.
+    pub run_id: RunId,
+    /// What became of it.
+    pub resolution: Resolution,
+}
+
+/// Answers an approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalResponse {
+    /// The thread that asks.
+    pub thread_id: ThreadId,
+    /// The question.
+    pub approval_id: ApprovalId,
+    /// The answer.
+    pub decision: ApprovalDecision,
+}
+
+/// Changes the settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingsUpdate {
+    /// The changes, applied together.
+    #[schemars(length(min = 1, max = 64))]
+    pub changes: Vec<SettingsChange>,
+}
+
+/// Tries a connection with a real request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionVerify {
+    /// Which.
+    pub connection_id: ConnectionId,
+    /// The model to try; the connection's first one when absent.
+    #[serde(default)]
+    pub model_id: Option<Text<256>>,
+}
+
+/// Asks for nothing but an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Nothing {}
+
+macro_rules! ops {
+    ($($(#[$doc:meta])* $wire:literal $variant:ident($params:ty) $scope:ident $receipt:ident;)*) => {
+        /// An operation. The table below is the whole list: wire name, parameters, scope, receipt.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Op { $($(#[$doc])* $variant($params),)* }
+
+        impl Op {
+            /// The wire names.
+            pub const NAMES: &'static [&'static str] = &[$($wire),*];
+
+            /// The wire name.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $wire,)* }
+            }
+
+            /// What it concerns.
+            #[must_use]
+            pub const fn scope(&self) -> Scope {
+                match self { $(Self::$variant(_) => Scope::$scope,)* }
+            }
+
+            /// Whether it is answered with a stored receipt.
+            #[must_use]
+            pub const fn receipting(&self) -> Receipting {
+                match self { $(Self::$variant(_) => Receipting::$receipt,)* }
+            }
+
+            /// Its parameters as JSON.
+            #[must_use]
+            pub fn params(&self) -> serde_json::Value {
+                match self { $(Self::$variant(params) => serde_json::to_value(params).unwrap_or_default(),)* }
+            }
+
+            /// Reads the parameters of an operation; `None` for a name that is not in the table.
+            pub(crate) fn from_params(
+                name: &str,
+                params: &serde_json::Value,
+            ) -> Option<Result<Self, serde_path_to_error::Error<serde_json::Error>>> {
+                match name {
+                    $($wire => Some(serde_path_to_error::deserialize(params).map(Self::$variant)),)*
+                    _ => None,
+                }
+            }
+
+            pub(crate) fn schemas() -> Vec<(&'static str, String, schemars::Schema)> {
+                vec![$(($wire, format!("{:?} {:?}", Scope::$scope, Receipting::$receipt), crate::manifest::schema::<$params>()),)*]
+            }
+        }
+    };
+}
+
+ops! {
+    /// Answers an approval.
+    "approval.response" ApprovalResponse(ApprovalResponse) Thread Durable;
+    /// Tries a connection.
+    "connection.verify" ConnectionVerify(ConnectionVerify) Directory None;
+    /// Opens the conversation.
+    "initialize" Initialize(Initialize) Connection None;
+    /// Asks for a sign of life.
+    "ping" Ping(Nothing) Connection None;
+    /// Says what became of an uncertain write.
+    "run.resolveUncertain" RunResolveUncertain(RunResolveUncertain) Thread Durable;
+    /// Goes on with an interrupted run.
+    "run.resume" RunResume(RunOnly) Thread Durable;
+    /// Asks for the settings.
+    "settings.get" SettingsGet(Nothing) Directory None;
+    /// Changes the settings.
+    "settings.update" SettingsUpdate(SettingsUpdate) Directory Durable;
+    /// Makes a thread.
+    "thread.create" ThreadCreate(ThreadCreate) Directory Durable;
+    /// Deletes a thread.
+    "thread.delete" ThreadDelete(ThreadOnly) Thread Durable;
+    /// Asks for older messages.
+    "thread.history" ThreadHistory(ThreadHistory) Thread None;
+    /// Follows a thread, and no other any more.
+    "thread.subscribe" ThreadSubscribe(ThreadOnly) Thread None;
+    /// Stops what a thread does.
+    "turn.interrupt" TurnInterrupt(ThreadOnly) Thread Durable;
+    /// Sends a message.
+    "turn.submit" TurnSubmit(TurnSubmit) Thread Durable;
+}
+
+impl Op {
+    /// The thread it names.
+    #[must_use]
+    pub fn thread_id(&self) -> Option<&ThreadId> {
+        match self {
+            Self::ApprovalResponse(it) => Some(&it.thread_id),
+            Self::RunResolveUncertain(it) => Some(&it.thread_id),
+            Self::RunResume(it) => Some(&it.thread_id),
+            Self::ThreadDelete(it) | Self::ThreadSubscribe(it) | Self::TurnInterrupt(it) => {
+                Some(&it.thread_id)
+            }
+            Self::ThreadHistory(it) => Some(&it.thread_id),
+            Self::TurnSubmit(it) => Some(&it.thread_id),
+            Self::ConnectionVerify(_)
+            | Self::Initialize(_)
+            | Self::Ping(_)
+            | Self::SettingsGet(_)
+            | Self::SettingsUpdate(_)
+            | Self::ThreadCreate(_) => None,
+        }
+    }
+
+    /// Rules that a type alone cannot state; the text goes to the developer of the view.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let blank = |input: &UserInput| input.text.trim().is_empty();
+        match self {
+            Self::ThreadCreate(it) if it.input.as_ref().is_some_and(blank) => {
+                Err("input.text: must not be blank")
+            }
+            Self::TurnSubmit(it) if blank(&it.input) => Err("input.text: must not be blank"),
+            Self::SettingsUpdate(it) if it.changes.is_empty() || it.changes.len() > 64 => {
+                Err("changes: 1 to 64 changes expected")
+            }
+            _ => Ok(()),
+        }
+    }
+}

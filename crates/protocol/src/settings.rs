@@ -1,0 +1,224 @@
+//! What the person set up, as views see it. Credentials go in and never come out.
+
+use panelot_base::{ConnectionId, RuleId, Secret};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Text;
+
+/// When the agent must ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PermissionPolicy {
+    /// Before everything, even reading.
+    Always,
+    /// Before everything that may change something.
+    #[default]
+    Untrusted,
+    /// Only where a rule or a sensitive payload demands it.
+    Auto,
+}
+
+/// The colour scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Theme {
+    /// As the system has it.
+    #[default]
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+/// The language of the interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Language {
+    /// As the browser has it.
+    #[default]
+    #[serde(rename = "system")]
+    System,
+    /// English.
+    #[serde(rename = "en")]
+    En,
+    /// Simplified Chinese.
+    #[serde(rename = "zh-CN")]
+    ZhCn,
+}
+
+/// A model of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelChoice {
+    /// The connection.
+    pub connection_id: ConnectionId,
+    /// The model's name at the provider.
+    pub model_id: Text<256>,
+}
+
+/// A connection as views see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionView {
+    /// Identity.
+    pub id: ConnectionId,
+    /// Shown name.
+    pub name: Text<200>,
+    /// Where its API is.
+    pub base_url: Text<2048>,
+    /// The models the person uses there.
+    pub models: Vec<Text<256>>,
+    /// Whether a credential is stored for it.
+    pub has_key: bool,
+}
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RuleVerdict {
+    /// Do it without asking.
+    Allow,
+    /// Ask first.
+    Ask,
+    /// Never do it.
+    Deny,
+}
+
+/// A saved permission rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleView {
+    /// Identity.
+    pub id: RuleId,
+    /// What it says.
+    pub verdict: RuleVerdict,
+    /// A tool's name, or `*`.
+    pub tool: Text<128>,
+    /// An origin, `*.domain`, or `*`.
+    pub origin: Text<512>,
+}
+
+/// Everything that the person set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingsView {
+    /// Grows by one with each change.
+    pub revision: u64,
+    /// Model connections.
+    pub connections: Vec<ConnectionView>,
+    /// The model that new messages use.
+    pub default_model: Option<ModelChoice>,
+    /// When the agent must ask.
+    pub policy: PermissionPolicy,
+    /// The language of the interface.
+    pub language: Language,
+    /// The colour scheme.
+    pub theme: Theme,
+    /// Instructions that go with every message.
+    pub prompt: Text<20000>,
+    /// Saved permission rules.
+    pub rules: Vec<RuleView>,
+}
+
+/// A credential on its way in.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct IncomingKey(Secret);
+
+impl From<String> for IncomingKey {
+    fn from(text: String) -> Self {
+        Self(Secret::new(text))
+    }
+}
+
+impl IncomingKey {
+    /// Wraps a credential that the person typed.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(Secret::new(text))
+    }
+
+    /// The credential.
+    #[must_use]
+    pub fn into_secret(self) -> Secret {
+        self.0
+    }
+}
+
+// Written only by a view that sends it to the engine; the engine has no message that holds one.
+impl Serialize for IncomingKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.expose())
+    }
+}
+
+impl JsonSchema for IncomingKey {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "IncomingKey".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string"})
+    }
+}
+
+/// One change of the settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum SettingsChange {
+    /// Add or change a connection.
+    #[serde(rename_all = "camelCase")]
+    PutConnection {
+        /// Identity, minted by the view for a new one.
+        id: ConnectionId,
+        /// Shown name.
+        name: Text<200>,
+        /// Where its API is; `http` or `https`.
+        base_url: Text<2048>,
+        /// The models the person uses there.
+        models: Vec<Text<256>>,
+        /// A new credential; absent leaves the stored one, empty removes it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<IncomingKey>,
+    },
+    /// Remove a connection and its credential.
+    RemoveConnection {
+        /// Which.
+        id: ConnectionId,
+    },
+    /// Choose the model for new messages.
+    SetDefaultModel {
+        /// Which; none for "the first there is".
+        model: Option<ModelChoice>,
+    },
+    /// Choose when the agent must ask.
+    SetPolicy {
+        /// Which.
+        policy: PermissionPolicy,
+    },
+    /// Choose the language.
+    SetLanguage {
+        /// Which.
+        language: Language,
+    },
+    /// Choose the colour scheme.
+    SetTheme {
+        /// Which.
+        theme: Theme,
+    },
+    /// Change the instructions that go with every message.
+    SetPrompt {
+        /// The instructions.
+        prompt: Text<20000>,
+    },
+    /// Add or change a rule.
+    PutRule {
+        /// The rule, its id minted by the view for a new one.
+        rule: RuleView,
+    },
+    /// Remove a rule.
+    RemoveRule {
+        /// Which.
+        id: RuleId,
+    },
+}

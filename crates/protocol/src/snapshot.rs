@@ -1,0 +1,376 @@
+//! A thread and the list of threads, as views see them at one moment.
+
+use panelot_base::{ApprovalId, ConnectionId, ItemId, RunId, SubmissionId, ThreadId, Timestamp, TurnId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::op::{ApprovalDecision, TabIdentity};
+
+/// Tokens of one model call, as the provider reported them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Input tokens, cache traffic included.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Input tokens read from a cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Input tokens written to a cache.
+    #[serde(default)]
+    pub cache_write: u64,
+}
+
+/// Why a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// With an answer.
+    End,
+    /// The answer reached the model's length limit.
+    MaxTokens,
+    /// The provider's content filter cut it.
+    ContentFilter,
+    /// The person stopped it, or the worker died.
+    Interrupted,
+    /// Something failed.
+    Error,
+    /// The token budget is used up.
+    BudgetPause,
+    /// A write's end was not seen and the person must say what became of it.
+    Uncertain,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It waits its turn.
+    Queued,
+    /// It works.
+    Running,
+    /// It needs the person's word.
+    WaitingApproval,
+    /// It waits for something else.
+    WaitingInteraction,
+    /// The token budget is used up.
+    PausedBudget,
+    /// A write's end was not seen.
+    PausedUncertain,
+    /// The worker died; it can be resumed.
+    Interrupted,
+    /// Ended with an answer.
+    Completed,
+    /// Ended with an error.
+    Failed,
+    /// Ended by the person.
+    Cancelled,
+}
+
+/// A tool call as the model asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallView {
+    /// Identity.
+    pub item_id: ItemId,
+    /// The tool's name.
+    pub tool_name: String,
+    /// The arguments as JSON text.
+    pub arguments: String,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ResultOutcome {
+    /// It did what it was asked.
+    Ok,
+    /// It failed.
+    Failed,
+    /// The person or a rule refused it.
+    Declined,
+    /// It was never started.
+    Skipped,
+    /// It was started and its end was not seen.
+    Uncertain,
+}
+
+/// What a notice is about; views have the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NoticeKind {
+    /// The model call failed; details carry the provider's error.
+    ModelError,
+    /// The run ended after repeated failures.
+    TooManyFailures,
+    /// The record of this conversation was repaired.
+    Repaired,
+}
+
+/// What an entry of a conversation says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ItemBody {
+    /// What the person wrote.
+    #[serde(rename_all = "camelCase")]
+    UserMessage {
+        /// The text.
+        text: String,
+        /// The tab in front when it was sent.
+        default_tab: Option<TabIdentity>,
+        /// The command that brought it; a view's optimistic echo is matched by it.
+        submission_id: SubmissionId,
+    },
+    /// What the model wrote.
+    #[serde(rename_all = "camelCase")]
+    AssistantMessage {
+        /// Identity of the streamed item.
+        item_id: ItemId,
+        /// The answer, in Markdown.
+        text: String,
+        /// The model's shown reasoning.
+        reasoning: String,
+        /// The calls it asked for.
+        calls: Vec<CallView>,
+        /// The connection.
+        connection_id: ConnectionId,
+        /// The model.
+        model_id: String,
+        /// What it cost.
+        usage: Option<Usage>,
+        /// Cut short.
+        incomplete: bool,
+    },
+    /// What came back from a call.
+    #[serde(rename_all = "camelCase")]
+    ToolResult {
+        /// The call.
+        item_id: ItemId,
+        /// How it ended.
+        outcome: ResultOutcome,
+        /// What the model reads, its beginning at least.
+        content: String,
+        /// Whether there is more than `content` shows.
+        clipped: bool,
+        /// Facts for the card.
+        details: Value,
+        /// Whose content it is.
+        origin: Option<String>,
+    },
+    /// What the person answered to an approval.
+    #[serde(rename_all = "camelCase")]
+    ApprovalDecision {
+        /// The question.
+        approval_id: ApprovalId,
+        /// The call.
+        item_id: ItemId,
+        /// The answer.
+        decision: ApprovalDecision,
+    },
+    /// A line of the engine's own.
+    #[serde(rename_all = "camelCase")]
+    SystemNotice {
+        /// What it is about.
+        notice: NoticeKind,
+        /// Facts for the words.
+        details: Value,
+    },
+}
+
+/// An entry of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotItem {
+    /// Its place in the thread; unique there.
+    pub seq: u64,
+    /// When it was written.
+    pub at: Timestamp,
+    /// The turn it belongs to.
+    pub turn_id: TurnId,
+    /// What it says.
+    pub body: ItemBody,
+}
+
+/// What kind of thing is streamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemKind {
+    /// The model writes.
+    AssistantMessage,
+    /// A tool works.
+    ToolCall,
+}
+
+/// What is known of a streamed item from its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemMeta {
+    /// The tool's name.
+    #[serde(default)]
+    pub tool_name: Option<String>,
+    /// The arguments as JSON text.
+    #[serde(default)]
+    pub arguments: Option<String>,
+}
+
+/// An item in flight, with all that was streamed of it so far.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveItem {
+    /// Identity.
+    pub item_id: ItemId,
+    /// What kind of thing it is.
+    pub kind: ItemKind,
+    /// What is known of it.
+    pub meta: ItemMeta,
+    /// The text so far.
+    pub text: String,
+    /// The reasoning so far.
+    pub reasoning: String,
+}
+
+/// A turn that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveTurn {
+    /// Identity.
+    pub turn_id: TurnId,
+    /// Its run.
+    pub run_id: RunId,
+    /// When it began (or went on, after a restart).
+    pub started_at: Timestamp,
+}
+
+/// What an approval shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalView {
+    /// The question.
+    pub approval_id: ApprovalId,
+    /// The turn that waits.
+    pub turn_id: TurnId,
+    /// The call it is about.
+    pub item_id: ItemId,
+    /// The tool.
+    pub tool: String,
+    /// All arguments.
+    pub params: Value,
+    /// The origin the call is judged by.
+    pub target_origin: String,
+    /// Title of the page that is aimed at. Foreign text.
+    pub target_title: String,
+    /// What made it a question: `sensitive_payload`, `host_permission`, `escalation_l2`.
+    pub flags: Vec<String>,
+    /// When it was asked.
+    pub requested_at: Timestamp,
+    /// When it answers itself with a decline.
+    pub deadline_at: Timestamp,
+}
+
+/// A run as views see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunView {
+    /// Identity.
+    pub run_id: RunId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// Where it stands.
+    pub state: RunState,
+    /// Grows by one with each change.
+    pub revision: u64,
+    /// The message, while it waits in the queue.
+    #[serde(default)]
+    pub queued_text: Option<String>,
+    /// The command that brought it.
+    pub submission_id: SubmissionId,
+    /// The call whose end was not seen.
+    #[serde(default)]
+    pub uncertain: Option<CallView>,
+    /// The error that ended it.
+    #[serde(default)]
+    pub error: Option<ErrorView>,
+}
+
+/// An error for a person to read; views have the words for its code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorView {
+    /// What kind of error.
+    pub code: crate::event::ErrorCode,
+    /// What happened, in English.
+    pub message: String,
+    /// The provider's error: `kind`, `reason`, `status`, `requestId`, `upstreamMessage`, `retryAfterMs`.
+    #[serde(default)]
+    pub provider: Option<Value>,
+}
+
+/// A thread in the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadMeta {
+    /// Identity.
+    pub id: ThreadId,
+    /// Grows by one with each change.
+    pub revision: u64,
+    /// Shown name; empty until the first message.
+    pub title: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something last happened in it.
+    pub updated_at: Timestamp,
+    /// Kept on top.
+    pub pinned: bool,
+    /// Put away.
+    pub archived: bool,
+    /// Turns started.
+    pub turns: u64,
+    /// Tokens used.
+    pub total_tokens: u64,
+    /// Set aside: it stopped the engine twice and is not run any more.
+    pub quarantined: bool,
+}
+
+/// What goes on in a thread, for the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Activity {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Whether it works.
+    pub running: bool,
+    /// Questions that wait for the person.
+    pub pending_approvals: u32,
+}
+
+/// The list of threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DirectorySnapshot {
+    /// The threads, in no particular order.
+    pub threads: Vec<ThreadMeta>,
+    /// Those in which something goes on.
+    pub activity: Vec<Activity>,
+}
+
+/// A thread at one moment of its stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSnapshot {
+    /// Its head.
+    pub meta: ThreadMeta,
+    /// The newest entries of the active branch, oldest first.
+    pub items: Vec<SnapshotItem>,
+    /// Whether there are older ones.
+    pub has_older: bool,
+    /// The turn under way.
+    pub active_turn: Option<ActiveTurn>,
+    /// What it streams.
+    pub active_items: Vec<ActiveItem>,
+    /// Open questions.
+    pub pending_approvals: Vec<ApprovalView>,
+    /// Runs that have not ended, queued ones included, in order.
+    pub runs: Vec<RunView>,
+}
