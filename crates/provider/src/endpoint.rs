@@ -1,0 +1,223 @@
+//! Where a provider is, and the rules for what a person may type there.
+
+use panelot_base::{SafeUrl, Secret};
+use url::Url;
+
+/// Characters of a base URL.
+const URL_CHARS_MAX: usize = 2048;
+/// The end of a full chat-completions address, which people paste instead of the base.
+const COMPLETIONS: &str = "/chat/completions";
+
+/// A provider's address and credential, checked once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    base: Base,
+    key: Secret,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Base(Url);
+
+impl std::fmt::Debug for Base {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", SafeUrl::new(self.0.as_str()))
+    }
+}
+
+/// Why an address is refused. The person typed it, so the person is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// Not an address, or longer than 2,048 characters.
+    #[error("not a valid address")]
+    NotAnAddress,
+    /// Another scheme than `https` or `http`.
+    #[error("the address must start with https:// or http://")]
+    Scheme,
+    /// `http` to another host than this computer would send the key in clear text.
+    #[error("http is allowed for localhost, 127.0.0.1 and [::1] only")]
+    ClearText,
+    /// User name or password before an `@`.
+    #[error("the address must not contain a user name or password")]
+    UserInfo,
+    /// A part after `#`.
+    #[error("the address must not contain a fragment")]
+    Fragment,
+}
+
+impl Endpoint {
+    /// Checks what a person typed.
+    ///
+    /// Without a scheme, this computer gets `http` and everything else `https`. A path without a version segment
+    /// (`/v1`, `/v1beta`) gets `/v1`; a full `…/chat/completions` address is taken literally, which is how a server
+    /// without version segment is reached. A query stays, since some gateways need one.
+    ///
+    /// # Errors
+    /// [`EndpointError`], in the order of its variants.
+    pub fn new(base_url: &str, key: Secret) -> Result<Self, EndpointError> {
+        let text = base_url.trim();
+        let strange = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
+        if text.is_empty() || text.chars().count() > URL_CHARS_MAX || text.contains(strange) {
+            return Err(EndpointError::NotAnAddress);
+        }
+        let (scheme, rest) = match text.split_once("://") {
+            Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
+            None if is_loopback(typed_host(text)) => ("http".to_owned(), text),
+            None => ("https".to_owned(), text),
+        };
+        if scheme != "http" && scheme != "https" {
+            return Err(EndpointError::Scheme);
+        }
+        // The host as typed: other spellings of a loopback address are refused rather than understood.
+        if scheme == "http" && !is_loopback(typed_host(rest)) {
+            return Err(EndpointError::ClearText);
+        }
+        if authority(rest).contains('@') {
+            return Err(EndpointError::UserInfo);
+        }
+        if rest.contains('#') {
+            return Err(EndpointError::Fragment);
+        }
+        let mut url = Url::parse(&format!("{scheme}://{rest}")).map_err(|_| EndpointError::NotAnAddress)?;
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(EndpointError::NotAnAddress);
+        }
+        let path = base_path(url.path());
+        url.set_path(&path);
+        Ok(Self { base: Base(url), key })
+    }
+
+    /// The credential; empty for a server that needs none.
+    #[must_use]
+    pub const fn key(&self) -> &Secret {
+        &self.key
+    }
+
+    /// The origin (`https://host[:port]`), for host permissions and for display.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        self.base.0.origin().ascii_serialization()
+    }
+
+    /// The address of `path` (such as `/models`) below the base.
+    pub(crate) fn join(&self, path: &str) -> SafeUrl {
+        let mut url = self.base.0.clone();
+        let full = format!("{}{path}", url.path().trim_end_matches('/'));
+        url.set_path(&full);
+        SafeUrl::new(url.to_string())
+    }
+}
+
+fn base_path(path: &str) -> String {
+    let path = path.trim_end_matches('/');
+    if let Some(base) = path.strip_suffix(COMPLETIONS) {
+        return base.to_owned();
+    }
+    let path = path.strip_suffix("/models").unwrap_or(path);
+    if path.split('/').any(is_version) { path.to_owned() } else { format!("{path}/v1") }
+}
+
+/// `v1`, `v1beta`, `v4`: a `v` and a digit.
+fn is_version(segment: &str) -> bool {
+    let mut chars = segment.chars();
+    chars.next() == Some('v') && chars.next().is_some_and(|c| c.is_ascii_digit())
+}
+
+fn authority(rest: &str) -> &str {
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+fn typed_host(rest: &str) -> &str {
+    let authority = authority(rest);
+    match authority.split_once(']') {
+        Some((inside, _)) => authority.get(..=inside.len()).unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost") || matches!(host, "127.0.0.1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use panelot_base::Secret;
+
+    use super::{Endpoint, EndpointError};
+
+    fn url(base: &str) -> Result<String, EndpointError> {
+        Endpoint::new(base, Secret::new("k"))
+            .map(|endpoint| endpoint.join("/chat/completions").as_str().to_owned())
+    }
+
+    #[test]
+    fn every_usual_way_to_write_a_base_leads_to_the_same_address() {
+        for base in [
+            "https://api.example.com",
+            "https://api.example.com/",
+            "https://api.example.com/v1",
+            " https://api.example.com/v1/ ",
+            "https://api.example.com/v1//",
+            "https://api.example.com/v1/chat/completions",
+            "https://api.example.com/v1/chat/completions/",
+            "https://api.example.com/v1/models",
+            "api.example.com",
+            "HTTPS://API.example.com/v1",
+        ] {
+            assert_eq!(url(base).as_deref(), Ok("https://api.example.com/v1/chat/completions"), "{base}");
+        }
+    }
+
+    #[test]
+    fn other_versions_full_addresses_ports_and_queries_stay_as_written() {
+        for (base, expected) in [
+            ("https://a.test/api/paas/v4", "https://a.test/api/paas/v4/chat/completions"),
+            ("https://a.test/v1beta/openai/", "https://a.test/v1beta/openai/chat/completions"),
+            ("https://a.test/inference/chat/completions", "https://a.test/inference/chat/completions"),
+            ("https://a.test/chat/completions", "https://a.test/chat/completions"),
+            ("https://a.test/openai", "https://a.test/openai/v1/chat/completions"),
+            ("https://a.test/v1?api-version=2", "https://a.test/v1/chat/completions?api-version=2"),
+            ("localhost:11434", "http://localhost:11434/v1/chat/completions"),
+            ("127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1/chat/completions"),
+            ("http://[::1]:3000/v1", "http://[::1]:3000/v1/chat/completions"),
+            ("https://localhost:8443/v1", "https://localhost:8443/v1/chat/completions"),
+        ] {
+            assert_eq!(url(base).as_deref(), Ok(expected), "{base}");
+        }
+    }
+
+    #[test]
+    fn unsafe_addresses_are_refused_for_their_reason() {
+        use EndpointError::{ClearText, Fragment, NotAnAddress, Scheme, UserInfo};
+        for (base, error) in [
+            ("", NotAnAddress),
+            ("  ", NotAnAddress),
+            ("https://", NotAnAddress),
+            ("https://a b", NotAnAddress),
+            ("https:\\\\a.test", NotAnAddress),
+            ("https://a.test:99999", NotAnAddress),
+            ("ftp://a.test", Scheme),
+            ("javascript://a", Scheme),
+            ("http://a.test/v1", ClearText),
+            ("http://127.1/v1", ClearText),
+            ("http://2130706433", ClearText),
+            ("http://0x7f000001", ClearText),
+            ("http://127.0.0.2", ClearText),
+            ("http://localhost.evil.example", ClearText),
+            ("http://localhost@evil.example", ClearText),
+            ("https://@a.test", UserInfo),
+            ("https://me:pw@a.test", UserInfo),
+            ("http://localhost:1@evil.example", UserInfo),
+            ("https://a.test/v1#", Fragment),
+        ] {
+            assert_eq!(url(base), Err(error), "{base}");
+        }
+        assert_eq!(url(&format!("https://a.test/{}", "x".repeat(3000))), Err(NotAnAddress));
+    }
+
+    #[test]
+    fn debug_output_shows_neither_key_nor_query() {
+        let endpoint = Endpoint::new("https://a.test/v1?key=hidden", Secret::new("hidden")).unwrap();
+        assert!(!format!("{endpoint:?}").contains("hidden"));
+        assert_eq!(endpoint.origin(), "https://a.test");
+    }
+}
