@@ -14,7 +14,7 @@ use std::time::Instant;
 /// The host permission that only a test build has.
 pub(crate) const TEST_HOST: &str = "http://127.0.0.1/*";
 /// The package with the cargo feature that makes a test build stoppable at named points.
-const FAILPOINT_PACKAGE: &str = "panelot-background";
+pub(crate) const FAILPOINT_PACKAGE: &str = "panelot-background";
 /// That feature's name.
 pub(crate) const FAILPOINT_FEATURE: &str = "failpoints";
 /// What the browser must understand: the manifest's `minimum_chrome_version`.
@@ -37,8 +37,6 @@ pub(crate) struct BuildKind {
 }
 
 impl BuildKind {
-    /// What a person loads while developing.
-    pub(crate) const DEVELOPMENT: Self = Self { profile: Profile::Development, test: false };
     /// What is shipped and measured for size.
     pub(crate) const RELEASE: Self = Self { profile: Profile::Release, test: false };
     /// What `run` and the end-to-end tests load.
@@ -158,8 +156,9 @@ mod tests {
 
     #[test]
     fn each_kind_has_a_folder_of_its_own_but_for_the_two_that_ship() {
-        assert_ne!(BuildKind::TEST.folder(), BuildKind::DEVELOPMENT.folder());
+        let development = BuildKind { profile: Profile::Development, test: false };
+        assert_ne!(BuildKind::TEST.folder(), development.folder());
         assert_ne!(BuildKind::TEST.folder(), BuildKind::TEST_RELEASE.folder());
-        assert_eq!(BuildKind::RELEASE.folder(), BuildKind::DEVELOPMENT.folder());
+        assert_eq!(BuildKind::RELEASE.folder(), development.folder());
     }
 }

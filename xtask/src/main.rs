@@ -11,11 +11,17 @@
 mod bench;
 mod browser;
 mod build;
+mod ci;
 mod package;
 mod process;
 mod project;
+mod protocol;
 mod run;
 mod setup;
+mod size;
+mod tally;
+mod test;
+mod tidy;
 mod toolchain;
 mod wasm_module;
 
@@ -51,10 +57,40 @@ const COMMANDS: &[Command] = &[
         run: run::command,
     },
     Command {
+        name: "test",
+        arguments: "[unit|wasm|e2e]",
+        purpose: "run one kind of tests, or all",
+        run: test::command,
+    },
+    Command {
         name: "bench",
         arguments: "NAME [--json]",
         purpose: "measure and compare with the stated bounds",
         run: bench::command,
+    },
+    Command {
+        name: "ci",
+        arguments: "",
+        purpose: "all that a submission must pass: format, tidy, clippy, tests, build, size",
+        run: ci::command,
+    },
+    Command {
+        name: "tidy",
+        arguments: "",
+        purpose: "check the rules of this repository that no compiler knows",
+        run: tidy::command,
+    },
+    Command {
+        name: "protocol",
+        arguments: "check|write",
+        purpose: "compare or record the wire contract and its hash",
+        run: protocol::command,
+    },
+    Command {
+        name: "size",
+        arguments: "",
+        purpose: "build the release and compare its modules with size-budget.json",
+        run: size::command,
     },
     Command {
         name: "package",

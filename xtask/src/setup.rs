@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Playwright and the test runner need this version of Node.
 const NODE_MAJOR: u32 = 20;
 /// A look at a version is quick; this is for a machine under load.
-const QUICK: Duration = Duration::from_secs(30);
+pub(crate) const QUICK: Duration = Duration::from_secs(30);
 
 /// What a build needs.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,129 @@
+//! Rules for the extension: a test build differs only where it must, and failpoints are never shipped.
+
+use super::Repository;
+use crate::build::{self, BuildKind, FAILPOINT_FEATURE, FAILPOINT_PACKAGE};
+use crate::project;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A text that every build with failpoints contains: the crate `background` uses it where a failpoint parks.
+const FAILPOINT_MARKER: &str = "panelot-failpoint";
+const MANIFEST: &str = "manifest.json";
+
+pub(super) fn check(repository: &Repository, problems: &mut Vec<String>) -> Result<()> {
+    let shipped = repository.read("extension/manifest.json")?;
+    problems.extend(manifest_difference(&shipped, &build::test_manifest(&shipped)?)?);
+    problems.extend(failpoints_by_default()?);
+    problems.extend(problems_of_built_extensions()?);
+    Ok(())
+}
+
+/// Checks what `dist/` holds now. For use after a build.
+pub(crate) fn check_built_extensions() -> Result<()> {
+    let problems = problems_of_built_extensions()?;
+    for problem in &problems {
+        println!("extension: {problem}");
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!("{} problems with the built extension, named above", problems.len())
+}
+
+/// What differs between two manifests besides the one host permission of a test build.
+fn manifest_difference(shipped: &str, test: &str) -> Result<Vec<String>> {
+    let shipped: Value = serde_json::from_str(shipped).context("the shipped manifest is no JSON")?;
+    let mut stripped: Value = serde_json::from_str(test).context("the test manifest is no JSON")?;
+    let mut problems = Vec::new();
+    let hosts = stripped.get_mut("host_permissions").and_then(Value::as_array_mut);
+    match hosts.and_then(|hosts| hosts.pop()) {
+        Some(host) if host == json!(build::TEST_HOST) => {}
+        other => problems.push(format!("the test manifest's last host permission is {other:?}")),
+    }
+    if shipped.get("host_permissions").is_none()
+        && stripped.get("host_permissions") == Some(&json!([]))
+        && let Some(fields) = stripped.as_object_mut()
+    {
+        fields.remove("host_permissions");
+    }
+    if stripped != shipped {
+        problems.push("the test manifest differs by more than one host permission".to_owned());
+    }
+    Ok(problems)
+}
+
+/// Failpoints are off unless asked for, and no other feature turns them on.
+fn failpoints_by_default() -> Result<Vec<String>> {
+    let metadata = build::metadata()?;
+    let features = build::package(&metadata, FAILPOINT_PACKAGE)?.get("features").and_then(Value::as_object);
+    let Some(features) = features.filter(|features| features.contains_key(FAILPOINT_FEATURE)) else {
+        return Ok(vec![format!("{FAILPOINT_PACKAGE} declares no feature `{FAILPOINT_FEATURE}`")]);
+    };
+    let turns_on = |enabled: &Value| {
+        let enabled = enabled.as_array().into_iter().flatten();
+        enabled.filter_map(Value::as_str).any(|name| name == FAILPOINT_FEATURE)
+    };
+    let on = features.iter().filter(|(_, enabled)| turns_on(enabled));
+    Ok(on
+        .map(|(name, _)| format!("the feature `{name}` of {FAILPOINT_PACKAGE} turns the failpoints on"))
+        .collect())
+}
+
+fn problems_of_built_extensions() -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    let shipped = BuildKind::RELEASE.folder();
+    if shipped.is_dir() && background_contains(&shipped, FAILPOINT_MARKER)? {
+        problems.push("dist/extension has failpoints in it: build it again without them".to_owned());
+    }
+    for kind in [BuildKind::TEST, BuildKind::TEST_RELEASE] {
+        let test = kind.folder();
+        if !test.is_dir() {
+            continue;
+        }
+        // Without this the look at the shipped module could pass by searching for the wrong text.
+        if !background_contains(&test, FAILPOINT_MARKER)? {
+            problems.push(format!("{} does not contain {FAILPOINT_MARKER:?}", test.display()));
+        }
+        let sources = project::root().join("extension");
+        let built = project::read(&test.join(MANIFEST))?;
+        problems.extend(manifest_difference(&project::read(&sources.join(MANIFEST))?, &built)?);
+        for file in project::files_below(&sources)? {
+            let same = fs::read(sources.join(&file)).ok() == fs::read(test.join(&file)).ok();
+            if file != Path::new(MANIFEST) && !same {
+                problems.push(format!("{} differs in {}: build it again", file.display(), test.display()));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+fn background_contains(extension: &Path, text: &str) -> Result<bool> {
+    let module = extension.join("background/panelot_background_bg.wasm");
+    let bytes = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
+    Ok(bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_one_host_permission_may_differ() {
+        let shipped = r#"{"name":"x","permissions":["tabs"]}"#;
+        let test = build::test_manifest(shipped).unwrap();
+        assert_eq!(manifest_difference(shipped, &test).unwrap(), Vec::<String>::new());
+        for other in [
+            test.replace("127.0.0.1", "example.org"),
+            test.replace("\"tabs\"", "\"tabs\",\"history\""),
+            test.replace("\"x\"", "\"y\""),
+            shipped.to_owned(),
+        ] {
+            assert!(!manifest_difference(shipped, &other).unwrap().is_empty(), "{other}");
+        }
+        let with_hosts = r#"{"host_permissions":["https://a.example/*"]}"#;
+        let test = build::test_manifest(with_hosts).unwrap();
+        assert_eq!(manifest_difference(with_hosts, &test).unwrap(), Vec::<String>::new());
+    }
+}
