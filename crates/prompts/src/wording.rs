@@ -1,0 +1,153 @@
+//! What a model reads instead of a result, and what it is told when it is stuck.
+//!
+//! Each text says what happened, whether anything was done, and what to do next. None holds foreign text: the detail of
+//! a failure is the tool's own result, marked foreign and fenced there.
+
+use panelot_base::limits::NOTE_CHARS_MAX;
+
+/// The person refused the call. `note` is what they wrote with it: their words, so not fenced.
+#[must_use]
+pub fn declined(note: Option<&str>) -> String {
+    let base = "The person declined this call. Nothing was done.";
+    match note.map(str::trim).filter(|note| !note.is_empty()) {
+        Some(note) => {
+            let note: String = note.chars().take(NOTE_CHARS_MAX).collect();
+            format!("{base} They say: {note}")
+        }
+        None => {
+            format!("{base} Do not repeat it or reach the same end another way. Go on without it, or ask.")
+        }
+    }
+}
+
+/// A rule or the policy forbids the call; `reason` is the gatekeeper's own, in English.
+#[must_use]
+pub fn denied(reason: &str) -> String {
+    format!(
+        "The permission settings do not allow this call: {reason} Nothing was done. Do not repeat it or reach the same \
+         end another way; tell the person what would be needed."
+    )
+}
+
+/// The gate could not be asked and so denied.
+#[must_use]
+pub fn gate_failed() -> String {
+    "The permission check itself failed, so the call was not allowed. Nothing was done. Tell the person."
+        .to_owned()
+}
+
+/// The question was not answered in time.
+#[must_use]
+pub fn approval_expired() -> String {
+    "The person did not answer the question about this call in time. Nothing was done. Stop here: say what you wanted \
+     to do and wait for them."
+        .to_owned()
+}
+
+/// What was approved is no longer what would happen: tab, address or content changed after the question.
+#[must_use]
+pub fn approval_stale() -> String {
+    "The call was approved, but its target changed before it could run, so the approval no longer holds. Nothing was \
+     done. Read the page again and make a new call if it is still right."
+        .to_owned()
+}
+
+/// The turn was stopped before the call began.
+#[must_use]
+pub fn not_started() -> String {
+    "The turn was stopped before this call began. Nothing was done.".to_owned()
+}
+
+/// A read was cut off by a stop or a crash; it may simply be made again.
+#[must_use]
+pub fn interrupted() -> String {
+    "This call was interrupted and gave no result. It changes nothing, so it can be made again if it is still needed."
+        .to_owned()
+}
+
+/// A write began and its end was not seen, and the person has not said how it ended.
+#[must_use]
+pub fn uncertain() -> String {
+    "This call began and its end was not seen: it may have happened or not. Do not repeat it. Look at the page to see \
+     what is there now, and tell the person what you find."
+        .to_owned()
+}
+
+/// A write began, its end was not seen, and the person says that it happened.
+#[must_use]
+pub fn settled_done() -> String {
+    "The end of this call was not seen, but the person confirms that it happened. Do not repeat it. Read the page \
+     before you go on."
+        .to_owned()
+}
+
+/// A write began, its end was not seen, and the person says that it did not happen.
+#[must_use]
+pub fn settled_not_done() -> String {
+    "The end of this call was not seen, and the person says that it did not happen. Read the page before you decide \
+     whether to try again."
+        .to_owned()
+}
+
+/// The model called something that was not offered in a form that can run; `problem` says what, in English.
+#[must_use]
+pub fn invalid_call(problem: &str) -> String {
+    format!("This call was not made: {problem} Correct it before you call again.")
+}
+
+/// The call had to wait for one that failed, was declined or was cut off, and was given up.
+#[must_use]
+pub fn skipped() -> String {
+    "This call was not made, because an earlier call of the same answer did not go through. Look at that result \
+     first, then decide."
+        .to_owned()
+}
+
+/// The tool failed in a way that it did not describe itself.
+#[must_use]
+pub fn failed() -> String {
+    "The tool failed and gave no result. Try another way, or tell the person.".to_owned()
+}
+
+/// A reminder after `failures` failed calls in a row.
+#[must_use]
+pub fn failure_reminder(failures: u32) -> String {
+    format!(
+        "[panelot reminder] The last {failures} tool calls failed. Do not try the same again. Read the page afresh, \
+         question what you took for granted, and choose another way; or tell the person what stands in the way."
+    )
+}
+
+/// The last prompt of a turn that is ended after `failures` failed calls in a row; no tools are offered with it.
+#[must_use]
+pub fn finalization(failures: u32) -> String {
+    format!(
+        "[panelot reminder] {failures} tool calls in a row failed, so this turn ends now and no tool can be called. \
+         Write the closing answer for the person: what was achieved and how you know, what was tried and failed, what is \
+         still open, and what they could do next. Claim nothing that no result showed."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use panelot_base::limits::NOTE_CHARS_MAX;
+
+    use super::{declined, denied, failure_reminder, finalization};
+
+    #[test]
+    fn a_note_replaces_the_general_advice_and_is_bounded() {
+        let with_note = declined(Some(" Use the other address. "));
+        assert!(with_note.ends_with("They say: Use the other address."), "{with_note}");
+        assert!(!with_note.contains("Do not repeat"));
+        assert_eq!(declined(Some("  ")), declined(None));
+        assert!(declined(None).contains("Do not repeat"));
+        assert!(declined(Some(&"x".repeat(9000))).chars().count() < NOTE_CHARS_MAX + 100);
+    }
+
+    #[test]
+    fn reasons_and_counts_are_told() {
+        assert!(denied("a rule forbids a.test.").contains("a rule forbids a.test."));
+        assert!(failure_reminder(3).contains(" 3 "));
+        assert!(finalization(5).contains("5 tool calls"));
+    }
+}
