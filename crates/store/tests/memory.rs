@@ -1,5 +1,12 @@
 //! The memory store passes the conformance suite, behaves like a plain map, and fails on demand.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test file, its helpers included"
+)]
+
 use std::collections::BTreeMap;
 
 use futures_util::FutureExt as _;
