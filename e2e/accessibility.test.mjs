@@ -1,0 +1,92 @@
+// Criterion 6: axe finds no serious violation on any surface, light and dark, empty and full.
+import axe from "axe-core";
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { expect } from "./lib/expect.mjs";
+import { messages } from "./lib/messages.mjs";
+import { Panelot } from "./lib/panelot.mjs";
+import { scenario } from "./lib/testkit.mjs";
+import { View } from "./lib/view.mjs";
+
+const say = messages();
+let panelot;
+
+before(async () => {
+  panelot = await Panelot.start();
+});
+afterEach((test) => panelot.report(test));
+after(() => panelot?.close());
+
+/** Fails with each serious violation and where it is, in both schemes. */
+async function isAccessible(page, what) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.evaluate(axe.source);
+    const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
+    assert.ok(passes.length > 5, "axe looked at something");
+    const serious = violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html}\n${failureSummary}`).join("\n")}`);
+    assert.deepEqual(serious, [], `${what}, ${colorScheme}`);
+  }
+}
+
+describe("axe finds nothing serious", () => {
+  test("in an empty panel and an empty chat tab", async () => {
+    const panel = new View(await panelot.openPanel());
+    await expect(panel.composer).toBeVisible();
+    await isAccessible(panel.page, "panel");
+    const chat = new View(await panelot.openChat());
+    await expect(chat.composer).toBeVisible();
+    await isAccessible(chat.page, "chat");
+    await panel.page.close();
+    await chat.page.close();
+  });
+
+  test("in a conversation with reasoning, Markdown, a tool card and an open approval", async () => {
+    await panelot.testkit.add(
+      scenario(
+        "Show everything",
+        [
+          { kind: "reasoning", text: "I think about it." },
+          { kind: "text", text: "# Title\n\nA [link](https://example.com), `code`:\n\n```js\nlet x;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n" },
+          { kind: "toolCall", name: "tabs_list", arguments: {} },
+        ],
+        [{ kind: "toolCall", name: "navigate", arguments: { url: `${panelot.testkit.site}/article` } }],
+      ),
+    );
+    await panelot.openSite("/order");
+    const panel = new View(await panelot.openPanel());
+    await panel.send("Show everything");
+    await expect(panel.approval).toBeVisible();
+    await isAccessible(panel.page, "panel with approval");
+    const chat = new View(await panelot.openChat(await panelot.newestThread()));
+    await expect(chat.approval).toBeVisible();
+    await isAccessible(chat.page, "chat with approval");
+    await panel.button("approval-decline-open", panel.approval).click();
+    await isAccessible(panel.page, "panel with a note to write");
+    await panel.page.close();
+    await chat.page.close();
+  });
+
+  test("in an error", async () => {
+    await panelot.testkit.add(scenario("Fail", { error: { status: 401, body: { error: { message: "no" } } } }));
+    const panel = new View(await panelot.openPanel());
+    await panel.button("new-chat").first().click();
+    await panel.send("Fail");
+    await expect(panel.page.getByText(say("error-auth")).first()).toBeVisible();
+    await isAccessible(panel.page, "panel with an error");
+    await panel.page.close();
+  });
+
+  test("in the options, their sections and their dialog", async () => {
+    const options = await panelot.openOptions();
+    for (const section of ["connections-title", "permissions-title", "general-title", "about-title"]) {
+      await expect(options.getByRole("heading", { name: say(section) }).first()).toBeVisible();
+    }
+    await isAccessible(options, "options");
+    await options.getByRole("button", { name: say("connection-add") }).first().click();
+    await expect(options.getByRole("dialog")).toBeVisible();
+    await isAccessible(options, "options with a dialog");
+  });
+});

@@ -1,0 +1,175 @@
+// Panelot in a browser with a new profile, beside a testkit: what a test file opens once and drives by roles and names.
+import { chromium } from "playwright-core";
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ROOT, TEST_BUILD, extensionId, flags, program } from "./chromium.mjs";
+import { stopWorkers } from "./cdp.mjs";
+import { Testkit } from "./testkit.mjs";
+import * as wire from "./wire.mjs";
+
+const PANEL = { width: 400, height: 800 };
+/** The worker hears of a new failpoint by an event; nothing tells when it did. */
+const FAILPOINT_ARMED_MS = 500;
+const CONNECTION = "testkit";
+
+/** A browser with Panelot and a testkit. */
+export class Panelot {
+  /** Starts both. `language` is a BCP 47 tag for the browser's own language. */
+  static async start({ language = "en-US", connected = true, testkit } = {}) {
+    const kit = testkit ?? (await Testkit.start());
+    const profile = await mkdtemp(join(tmpdir(), "panelot-profile-"));
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath: program(),
+      headless: true,
+      viewport: null,
+      args: [...flags({ extensions: [TEST_BUILD] }), `--lang=${language}`, "--window-size=1280,800"],
+      env: { ...process.env, LANGUAGE: language.replace("-", "_") },
+      ignoreDefaultArgs: ["--disable-extensions", "--enable-automation"],
+    });
+    const panelot = new Panelot(kit, context, profile, testkit === undefined);
+    await panelot.#open();
+    if (connected) await panelot.connect();
+    return panelot;
+  }
+
+  constructor(testkit, context, profile, ownsTestkit) {
+    Object.assign(this, { testkit, context, profile, ownsTestkit, log: [] });
+    this.id = extensionId(TEST_BUILD);
+    const note = (where) => (message) => this.log.push(`${where}: ${message.type()}: ${message.text()}`);
+    const watch = (page) => {
+      page.on("console", note("page"));
+      page.on("pageerror", (error) => this.log.push(`page: ${error}`));
+    };
+    context.on("page", watch);
+    context.pages().forEach(watch);
+    const watchWorker = (worker) => worker.on("console", note("worker"));
+    context.on("serviceworker", watchWorker);
+    context.serviceWorkers().forEach(watchWorker);
+  }
+
+  /** A page of the extension that is no view: the tests' way to chrome.* and to the Port. */
+  async #open() {
+    this.console = await this.context.newPage();
+    await this.console.goto(this.url("icons/icon-32.png"));
+    this.cdp = await this.context.newCDPSession(this.console);
+  }
+
+  url(path) {
+    return `chrome-extension://${this.id}/${path}`;
+  }
+
+  /** Connects the scripted model and makes these choices. `model` names a scenario's model. */
+  async connect({ model = "echo", policy = "untrusted", rules = [], key = "sk-test", baseUrl } = {}) {
+    await wire.greet(this.console);
+    const changes = [
+      {
+        type: "putConnection", id: CONNECTION, name: "Testkit", baseUrl: baseUrl ?? this.testkit.baseUrl,
+        models: [model], key,
+      },
+      { type: "setDefaultModel", model: { connectionId: CONNECTION, modelId: model } },
+      { type: "setPolicy", policy },
+      ...rules.map((rule, index) => ({ type: "putRule", rule: { id: `rule-${index}`, ...rule } })),
+    ];
+    await wire.command(this.console, "settings.update", { changes });
+    await this.console.evaluate(() => globalThis.wire.port.disconnect());
+  }
+
+  /** Opens a page of the sample site. */
+  async openSite(path = "/order") {
+    const page = await this.context.newPage();
+    await page.goto(`${this.testkit.site}${path}`);
+    return page;
+  }
+
+  /** Opens the side panel's page in a window of its own. */
+  async openPanel() {
+    const opened = this.context.waitForEvent("page");
+    await this.console.evaluate(
+      ({ url, width, height }) => chrome.windows.create({ url, type: "popup", width, height }),
+      { url: this.url("sidepanel.html"), ...PANEL },
+    );
+    const page = await opened;
+    await page.setViewportSize(PANEL);
+    return page;
+  }
+
+  /** Opens the full-page chat, on a thread if one is named. */
+  async openChat(threadId) {
+    const page = await this.context.newPage();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(this.url(threadId ? `chat.html#thread=${threadId}` : "chat.html"));
+    return page;
+  }
+
+  async openOptions() {
+    const page = await this.context.newPage();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(this.url("options.html"));
+    return page;
+  }
+
+  /** The newest thread's id, from the engine itself. */
+  async newestThread() {
+    const { directory } = await wire.greet(this.console);
+    await this.console.evaluate(() => globalThis.wire.port.disconnect());
+    const newest = directory.threads.sort((a, b) => b.updatedAt - a.updatedAt)[0];
+    assert.ok(newest, "there is a thread");
+    return newest.id;
+  }
+
+  /** Parks the worker at a named point, once. */
+  async failpoint(name, fields = { mode: "park" }) {
+    await this.console.evaluate(
+      async (value) => {
+        await chrome.storage.local.remove("panelot_failpoint_reached");
+        await chrome.storage.local.set({ panelot_failpoint: value });
+      },
+      { name, ...fields },
+    );
+    await sleep(FAILPOINT_ARMED_MS);
+  }
+
+  /** Waits until the named point is reached: the proof that what follows tests what it says. */
+  async reached(name, { timeout = 30_000 } = {}) {
+    const end = Date.now() + timeout;
+    for (;;) {
+      const { panelot_failpoint_reached: seen } = await this.console.evaluate(() =>
+        chrome.storage.local.get("panelot_failpoint_reached"),
+      );
+      if (seen?.name === name) return seen;
+      if (Date.now() > end) throw new Error(`the failpoint ${name} was not reached`);
+      await sleep(50);
+    }
+  }
+
+  clearFailpoint() {
+    return this.console.evaluate(() => chrome.storage.local.remove(["panelot_failpoint", "panelot_failpoint_reached"]));
+  }
+
+  /** Kills the service worker, as Chrome does, and resolves when it is gone. */
+  killWorker() {
+    return stopWorkers(this.cdp);
+  }
+
+  /** Leaves screenshots, the log and the model's requests in target/e2e when a test failed. */
+  async report(test) {
+    if (test.passed !== false) return;
+    const folder = join(ROOT, "target", "e2e", test.name.replace(/[^a-z0-9]+/gi, "-").slice(0, 80));
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "log.txt"), this.log.join("\n"));
+    await writeFile(join(folder, "requests.json"), JSON.stringify(await this.testkit.allRequests(), null, 1));
+    for (const [index, page] of this.context.pages().entries()) {
+      await page.screenshot({ path: join(folder, `page-${index}.png`), timeout: 5_000 }).catch(() => {});
+      await writeFile(join(folder, `page-${index}.html`), await page.content().catch((error) => `${error}`));
+    }
+  }
+
+  async close() {
+    await this.context.close();
+    if (this.ownsTestkit) await this.testkit.stop();
+    await rm(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
