@@ -1,14 +1,25 @@
 //! The machine of one document: it keeps the conversation with the engine alive and the view model true.
 //!
 //! Inputs are what the shell saw (a port opened, a message came, the person clicked); effects are what it must do.
-//! Read next: `client/connection.rs`, `client/outbox.rs`, `client/events.rs`.
+//! Read next: `client/link.rs`, `client/outbox.rs`, `client/commands.rs`, `client/events.rs`.
 
-use panelot_base::{ApprovalId, ClientId, ConnectionId, IdSource, RunId, ThreadId, Timestamp};
+mod commands;
+mod events;
+mod link;
+mod outbox;
+
+use std::collections::BTreeSet;
+
+use panelot_base::limits::RECONNECT_MIN_MS;
+use panelot_base::{ApprovalId, ClientId, ConnectionId, IdSource, RunId, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::op::{ApprovalDecision, BrowserContext, Resolution, Surface, TurnOverrides};
 use panelot_protocol::settings::SettingsChange;
+use panelot_protocol::{DirectoryCursor, Op, OpMessage, StreamCursor};
 use serde_json::Value;
 
-use crate::model::{Changes, CommandKind, Refusal, ViewModel};
+use crate::model::{Changes, CommandKind, LastError, Refusal, Verification, ViewModel};
+use link::Link;
+use outbox::Outbox;
 
 /// What a client is made of.
 #[derive(Clone, Debug)]
@@ -211,15 +222,64 @@ pub enum ClientEffect {
 #[derive(Debug)]
 pub struct Client {
     model: ViewModel,
-    #[expect(dead_code, reason = "filled in next")]
     setup: Setup,
+    link: Link,
+    /// The number of the newest port.
+    port: u32,
+    /// How long the next try to connect will wait.
+    delay_ms: u64,
+    /// Whether anything was heard since the engine was last asked for a sign of life.
+    heard: bool,
+    /// The `initialize` that is not answered yet.
+    handshake: Option<SubmissionId>,
+    /// Where the list of threads stands; none until the handshake is answered.
+    directory_at: Option<DirectoryCursor>,
+    follow: Option<Follow>,
+    outbox: Outbox,
+    /// The command that makes a thread of the draft that is shown.
+    creating: Option<SubmissionId>,
+    /// The question for older entries that is not answered yet.
+    history: Option<SubmissionId>,
+    /// Commands admitted since the thread was last asked for: its snapshot may not know them yet.
+    admitted: BTreeSet<SubmissionId>,
+}
+
+/// The stream of the open thread.
+#[derive(Debug)]
+struct Follow {
+    thread: ThreadId,
+    /// The question whose answer is the snapshot; none when that is here.
+    request: Option<SubmissionId>,
+    /// The last event that was taken; none until the snapshot is here.
+    at: Option<StreamCursor>,
+}
+
+/// What one input leads to.
+#[derive(Debug, Default)]
+struct Out {
+    effects: Vec<ClientEffect>,
+    changes: Changes,
 }
 
 impl Client {
     /// A client that has done nothing yet.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        Self { model: ViewModel::default(), setup }
+        Self {
+            model: ViewModel::default(),
+            setup,
+            link: Link::Idle,
+            port: 0,
+            delay_ms: RECONNECT_MIN_MS,
+            heard: false,
+            handshake: None,
+            directory_at: None,
+            follow: None,
+            outbox: Outbox::default(),
+            creating: None,
+            history: None,
+            admitted: BTreeSet::new(),
+        }
     }
 
     /// What to show.
@@ -231,7 +291,94 @@ impl Client {
     /// Takes what the shell saw and says what it must do.
     #[must_use]
     pub fn handle(&mut self, now: Timestamp, input: ClientInput) -> Vec<ClientEffect> {
-        let _ = (now, input);
-        Vec::new()
+        let mut out = Out::default();
+        match input {
+            ClientInput::Start { thread, outbox } => self.start(now, thread, outbox.as_ref(), &mut out),
+            ClientInput::PortOpened { port } => self.port_opened(port, &mut out),
+            ClientInput::PortFailed { port } | ClientInput::PortClosed { port } => {
+                self.port_lost(now, port, &mut out);
+            }
+            ClientInput::Message { port, value } => self.message(now, port, &value, &mut out),
+            ClientInput::TimerFired(timer) => self.timer_fired(now, timer, &mut out),
+            ClientInput::OutboxSaved { ok } => {
+                for (id, op, kind) in self.outbox.end_save(ok) {
+                    self.give_back(&id, &op, kind, Refusal::OutboxFailed, &mut out);
+                }
+            }
+            ClientInput::Command(command) => self.command(now, command, &mut out),
+        }
+        self.flush(&mut out);
+        let Out { mut effects, changes } = out;
+        if !changes.is_empty() {
+            effects.push(ClientEffect::Changed(changes));
+        }
+        effects
+    }
+
+    /// Saves and sends what waits for it, and tells the model what is under way.
+    fn flush(&mut self, out: &mut Out) {
+        if let Some(value) = self.outbox.begin_save(&self.setup.client_id) {
+            out.effects.push(ClientEffect::SaveOutbox(value));
+        }
+        if self.link == Link::Open && self.handshake.is_none() {
+            for message in self.outbox.take_ready(self.port) {
+                out.effects.push(ClientEffect::Send { port: self.port, value: message.to_json() });
+            }
+        }
+        let pending = self.outbox.kinds();
+        if self.model.pending != pending {
+            self.model.pending = pending;
+            out.changes.pending = true;
+        }
+    }
+
+    /// Sends an operation that is not kept: it is meant for this moment only.
+    fn send_now(&mut self, op: Op, out: &mut Out) -> SubmissionId {
+        let submission_id = SubmissionId::mint(&mut self.setup.ids);
+        let message = OpMessage { submission_id: submission_id.clone(), op };
+        out.effects.push(ClientEffect::Send { port: self.port, value: message.to_json() });
+        submission_id
+    }
+
+    /// A command comes to nothing: its traces go, a text goes back to the composer.
+    fn give_back(&mut self, id: &SubmissionId, op: &Op, kind: CommandKind, refusal: Refusal, out: &mut Out) {
+        let (thread, text) = match op {
+            Op::TurnSubmit(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
+            Op::ThreadCreate(it) => (None, it.input.as_ref().map(|input| input.text.to_string())),
+            _ => (None, None),
+        };
+        self.model.thread.drop_echo(id, &mut out.changes);
+        if self.creating.as_ref() == Some(id) {
+            self.creating = None;
+            self.model.thread.creating = false;
+            out.changes.thread = true;
+        }
+        if kind == CommandKind::Stop {
+            self.model.thread.stopping = false;
+            out.changes.thread = true;
+        }
+        if let CommandKind::Verify(connection) = &kind {
+            let verification = Verification::Refused(refusal.clone());
+            self.model.verifications.insert(connection.clone(), verification);
+            out.changes.verifications = true;
+        }
+        if let Some(text) = text {
+            out.effects.push(ClientEffect::RestoreText { thread, text });
+        }
+        self.refuse(kind, refusal, out);
+    }
+
+    /// Tells that a command came to nothing.
+    fn refuse(&mut self, kind: CommandKind, refusal: Refusal, out: &mut Out) {
+        self.fail(Some(kind.clone()), refusal.clone(), out);
+        out.effects.push(ClientEffect::Settled { kind, refusal: Some(refusal) });
+    }
+
+    fn fail(&mut self, about: Option<CommandKind>, refusal: Refusal, out: &mut Out) {
+        self.model.last_error = Some(LastError { about, refusal });
+        out.changes.last_error = true;
     }
 }
+
+#[cfg(test)]
+mod tests;

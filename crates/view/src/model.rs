@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use panelot_base::{ApprovalId, ConnectionId, RunId, ThreadId, Timestamp};
 use panelot_protocol::event::{ConnectionVerified, ErrorCode};
 use panelot_protocol::settings::SettingsView;
-use panelot_protocol::snapshot::{Activity, ErrorView, ThreadMeta};
+use panelot_protocol::snapshot::{Activity, ThreadMeta};
 
 pub use changes::Changes;
 pub use entry::{Entry, EntryBody, EntryKey, ToolResultView, ToolState};
@@ -141,8 +141,8 @@ pub enum Verification {
     Running,
     /// It is over; its `error` is empty when the connection works.
     Done(Box<ConnectionVerified>),
-    /// The engine refused to try.
-    Refused(ErrorView),
+    /// The engine did not try it.
+    Refused(Refusal),
 }
 
 /// All that a view shows.

@@ -1,0 +1,1 @@
+//! The client machine against scripted engines.
