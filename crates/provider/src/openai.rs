@@ -6,6 +6,7 @@ mod decode;
 mod delta;
 mod encode;
 mod models;
+mod think;
 
 pub use decode::Decoder;
 pub use encode::encode;

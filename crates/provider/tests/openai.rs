@@ -243,6 +243,30 @@ fn reasoning_is_read_under_each_of_its_names_and_once() {
 }
 
 #[test]
+fn think_tags_at_the_start_of_the_content_are_reasoning() {
+    let frames = ["<thi", "nk>h", "m</think", ">yes", " <b"].map(|text| delta(&json!({"content": text})));
+    let (events, response) = decode(&(sse(&frames) + &sse(&[stop("stop")])));
+    let response = response.unwrap();
+    assert_eq!((response.reasoning.as_str(), response.text.as_str()), ("hm", "yes <b"));
+    assert_eq!(
+        events,
+        [
+            StreamEvent::Reasoning("h".into()),
+            StreamEvent::Reasoning("m".into()),
+            StreamEvent::Text("yes".into()),
+            StreamEvent::Text(" <b".into()),
+        ]
+    );
+    for end in [sse(&[stop("stop")]), "data: [DONE]\n\n".to_owned()] {
+        let (events, response) = decode(&(sse(&[delta(&json!({"content": "<thi"}))]) + &end));
+        assert_eq!(
+            (events, response.unwrap().text.as_str()),
+            (vec![StreamEvent::Text("<thi".into())], "<thi")
+        );
+    }
+}
+
+#[test]
 fn a_refusal_is_shown_as_the_answer() {
     let body = sse(&[delta(&json!({"refusal": "I cannot."})), stop("stop")]);
     assert_eq!(decode(&body).1.unwrap().text, "I cannot.");
@@ -290,6 +314,8 @@ fn an_answer_that_came_whole_although_a_stream_was_asked_for_is_read() {
         let cut = &body[..body.len() - 5];
         assert_eq!(decode(cut).1.unwrap_err().reason, Some(Reason::Truncated));
     }
+    let endless = json!({"choices": [{"message": {"content": "<thi"}}]}).to_string();
+    assert_eq!(decode(&endless).1.unwrap().text, "<thi");
     let failed = json!({"error": {"message": "no", "code": "invalid_api_key"}}).to_string();
     assert_eq!(decode(&failed).1.unwrap_err().kind, ErrorKind::Auth);
 }

@@ -158,6 +158,7 @@ impl Decoder {
         }
         let data = event.data.trim();
         if data == "[DONE]" {
+            self.gathered.flush(events);
             self.done = true;
             return Ok(());
         }
@@ -182,6 +183,7 @@ impl Decoder {
         match serde_json::from_slice::<Value>(body) {
             Ok(Value::Object(object)) => {
                 self.frame(&object, events)?;
+                self.gathered.flush(events);
                 // What came whole and names no end is at its end all the same.
                 self.done = true;
                 Ok(())
@@ -239,6 +241,9 @@ impl Decoder {
         if let Some(delta) = delta.or(message) {
             known = true;
             self.gathered.absorb(delta, events).map_err(|TooLarge| self.too_large())?;
+        }
+        if self.finish_reason.is_some() {
+            self.gathered.flush(events);
         }
         Ok(known)
     }

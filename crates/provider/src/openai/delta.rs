@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::think::{Piece, Splitter};
 use crate::limits::{NAME_BYTES_MAX, RESPONSE_BYTES_MAX, TOOL_CALLS_MAX, VENDOR_BYTES_MAX};
 use crate::request::ToolCall;
 use crate::response::StreamEvent;
@@ -18,6 +19,7 @@ pub(super) struct Gathered {
     pub(super) text: String,
     pub(super) reasoning: String,
     pub(super) calls: Vec<Call>,
+    splitter: Splitter,
     bytes: usize,
 }
 
@@ -104,10 +106,9 @@ impl Gathered {
     }
 
     fn add_text(&mut self, text: &str, events: &mut Vec<StreamEvent>) -> Result<(), TooLarge> {
-        if !text.is_empty() {
-            self.count(text.len())?;
-            self.text.push_str(text);
-            events.push(StreamEvent::Text(text.to_owned()));
+        self.count(text.len())?;
+        for piece in self.splitter.push(text) {
+            self.take(piece, events);
         }
         Ok(())
     }
@@ -115,10 +116,30 @@ impl Gathered {
     fn add_reasoning(&mut self, text: &str, events: &mut Vec<StreamEvent>) -> Result<(), TooLarge> {
         if !text.is_empty() {
             self.count(text.len())?;
-            self.reasoning.push_str(text);
-            events.push(StreamEvent::Reasoning(text.to_owned()));
+            self.flush(events);
+            self.take(Piece::Reasoning(text.to_owned()), events);
         }
         Ok(())
+    }
+
+    /// Gives out text that was held back as a possible tag: the content is over, or something else follows.
+    pub(super) fn flush(&mut self, events: &mut Vec<StreamEvent>) {
+        if let Some(piece) = self.splitter.flush() {
+            self.take(piece, events);
+        }
+    }
+
+    fn take(&mut self, piece: Piece, events: &mut Vec<StreamEvent>) {
+        match piece {
+            Piece::Text(text) => {
+                self.text.push_str(&text);
+                events.push(StreamEvent::Text(text));
+            }
+            Piece::Reasoning(text) => {
+                self.reasoning.push_str(&text);
+                events.push(StreamEvent::Reasoning(text));
+            }
+        }
     }
 
     fn count(&mut self, bytes: usize) -> Result<(), TooLarge> {
@@ -142,6 +163,7 @@ impl Gathered {
             _ => String::new(),
         };
         self.count(arguments.len())?;
+        self.flush(events);
         let place = self.place(entry.get("index").and_then(Value::as_u64), id, name)?;
         let Some(call) = self.calls.get_mut(place) else { return Ok(()) };
         if !id.is_empty() {
