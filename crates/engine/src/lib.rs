@@ -1,1 +1,17 @@
-//! Panelot: engine.
+//! The engine: it decides, and does nothing else. Time, ids and outcomes go in; commits and effects come out.
+//!
+//! Invariant: an effect is only ever in a [`Step`] whose commit makes it true that the effect was decided. The engine
+//! knows no provider's JSON, no database and no browser. Read next: `step.rs`, `engine.rs`, `thread.rs`.
+
+pub mod context;
+mod directory;
+mod engine;
+mod input;
+mod project;
+mod receipt;
+mod step;
+mod thread;
+
+pub use engine::{Boot, Engine};
+pub use input::{ConnectionHandle, Input, ModelInput, TargetPhase};
+pub use step::{Audience, Effect, ModelCall, Reminder, Step, TargetLookup};

@@ -109,6 +109,14 @@ pub fn failed() -> String {
     "The tool failed and gave no result. Try another way, or tell the person.".to_owned()
 }
 
+/// The model's previous answer was cut off by a stop or a crash; what it had said stands before this.
+#[must_use]
+pub fn continue_answer() -> String {
+    "[panelot reminder] Your previous answer was cut off before its end. Go on from exactly where it stops: do not repeat what is \
+     already there, and do not mention the interruption."
+        .to_owned()
+}
+
 /// A reminder after `failures` failed calls in a row.
 #[must_use]
 pub fn failure_reminder(failures: u32) -> String {

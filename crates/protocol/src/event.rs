@@ -355,7 +355,6 @@ macro_rules! events {
     ($($(#[$doc:meta])* $wire:literal $variant:ident($payload:ty) $stream:ident;)*) => {
         /// An event. The table below is the whole list: wire name, payload, stream.
         #[derive(Clone, Debug, PartialEq)]
-        #[expect(clippy::large_enum_variant, reason = "an event is built, written as JSON and dropped")]
         pub enum Event { $($(#[$doc])* $variant($payload),)* }
 
         impl Event {

@@ -1,5 +1,7 @@
 //! What was said and what came back: the nodes of a conversation's tree.
 
+use std::collections::BTreeMap;
+
 use panelot_base::{ApprovalId, ConnectionId, ItemId, SubmissionId, ThreadId, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +46,9 @@ pub struct StoredCall {
     pub name: String,
     /// The arguments as the model wrote them: JSON text, perhaps broken.
     pub arguments: String,
+    /// What else the provider put on the call and wants back with it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub vendor: BTreeMap<String, Value>,
 }
 
 /// Tokens of one model call, as the provider reported them.

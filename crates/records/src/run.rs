@@ -124,6 +124,9 @@ pub struct Call {
     /// Attempts made so far.
     #[serde(default)]
     pub attempts: u32,
+    /// The question that the person agreed to, kept for a replay after a crash.
+    #[serde(default)]
+    pub approval: Option<ApprovalId>,
 }
 
 /// The calls of the newest assistant message, while any of them is open.
@@ -181,6 +184,9 @@ pub struct Run {
     /// What it is bound to, once begun.
     #[serde(default)]
     pub environment: Option<EnvironmentDigest>,
+    /// The model that it uses, once begun.
+    #[serde(default)]
+    pub model: Option<ModelChoice>,
     /// Its newest node: where it goes on after a restart.
     #[serde(default)]
     pub leaf: Option<u64>,

@@ -73,6 +73,9 @@ pub struct Thread {
     /// What it has used.
     #[serde(default)]
     pub stats: Stats,
+    /// Secret text from which the fences of this thread's foreign content are made; never shown to a model or a page.
+    #[serde(default)]
+    pub fence_seed: String,
     /// When it was deleted: a tombstone is invisible and refuses every write but its removal.
     #[serde(default)]
     pub deleted_at: Option<Timestamp>,

@@ -1,0 +1,248 @@
+//! What is not of one thread: the settings, the connections, the permission rules and grants, the list of threads.
+
+use std::collections::BTreeMap;
+
+use panelot_base::limits::{CONNECTIONS_MAX, RULES_MAX};
+use panelot_base::{ConnectionId, RuleId, SafeUrl, Secret, SessionId, ThreadId, Timestamp};
+use panelot_gatekeeper as gate;
+use panelot_protocol::Text;
+use panelot_protocol::event::ErrorCode;
+use panelot_protocol::settings::{ModelChoice as WireChoice, RuleView, SettingsChange, SettingsView};
+use panelot_protocol::snapshot::{Activity, ThreadMeta};
+use panelot_provider::Endpoint;
+use panelot_records::run::{ModelChoice, Overrides};
+use panelot_records::{Connection, Grant, Key, Rule, Settings, Write};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::project;
+use crate::receipt::Refused;
+
+/// The engine's own state beside the threads.
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    pub(crate) session: SessionId,
+    pub(crate) browser_language: String,
+    pub(crate) settings: Settings,
+    pub(crate) connections: BTreeMap<ConnectionId, Connection>,
+    pub(crate) rules: BTreeMap<RuleId, Rule>,
+    /// Whether a stored rule could not be read, so that nothing may be allowed silently.
+    pub(crate) rules_unreadable: bool,
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) threads: BTreeMap<ThreadId, ThreadMeta>,
+    pub(crate) activity: BTreeMap<ThreadId, Activity>,
+}
+
+fn word<T: Serialize>(value: T) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn unword<T: DeserializeOwned + Default>(word: &str) -> T {
+    serde_json::from_value(Value::from(word)).unwrap_or_default()
+}
+
+fn choice_record(choice: &WireChoice) -> ModelChoice {
+    ModelChoice { connection: choice.connection_id.clone(), model: choice.model_id.to_string() }
+}
+
+/// The choices of one message, as they are stored.
+pub(crate) fn overrides_record(overrides: &panelot_protocol::op::TurnOverrides) -> Overrides {
+    Overrides {
+        model: overrides.model.as_ref().map(choice_record),
+        policy: overrides.permission_policy.map(word),
+    }
+}
+
+impl Directory {
+    pub(crate) fn settings_view(&self) -> SettingsView {
+        SettingsView {
+            revision: self.settings.revision,
+            connections: self.connections.values().map(project::connection).collect(),
+            default_model: self.settings.default_model.as_ref().map(|choice| WireChoice {
+                connection_id: choice.connection.clone(),
+                model_id: Text::clipped(&choice.model),
+            }),
+            policy: unword(&self.settings.policy),
+            language: unword(&self.settings.language),
+            theme: unword(&self.settings.theme),
+            prompt: Text::clipped(&self.settings.prompt),
+            rules: self.rules.values().map(project::rule).collect(),
+        }
+    }
+
+    /// The model for a message: its own choice, the default, or the first there is. A choice whose connection is gone
+    /// falls through to the next.
+    pub(crate) fn resolve_model(&self, overrides: &Overrides) -> Result<ModelChoice, Refused> {
+        let usable = |choice: &&ModelChoice| self.connections.contains_key(&choice.connection);
+        let first = || {
+            self.connections.values().find_map(|connection| {
+                let model = connection.models.first()?.clone();
+                Some(ModelChoice { connection: connection.id.clone(), model })
+            })
+        };
+        overrides
+            .model
+            .as_ref()
+            .filter(usable)
+            .or_else(|| self.settings.default_model.as_ref().filter(usable))
+            .cloned()
+            .or_else(first)
+            .ok_or_else(|| {
+                Refused::new(
+                    ErrorCode::NotConfigured,
+                    "no model connection is set up; add one in the options",
+                )
+            })
+    }
+
+    /// Whether the person's interface is in Chinese.
+    pub(crate) fn speaks_chinese(&self) -> bool {
+        let language = if self.settings.language.is_empty() || self.settings.language == "system" {
+            &self.browser_language
+        } else {
+            &self.settings.language
+        };
+        language.to_ascii_lowercase().starts_with("zh")
+    }
+
+    pub(crate) fn policy(&self, overrides: &Overrides) -> gate::Policy {
+        gate::Policy::parse(overrides.policy.as_deref().unwrap_or(&self.settings.policy))
+    }
+
+    pub(crate) fn gate_rules(&self) -> gate::Rules {
+        let stored =
+            self.rules.values().map(|rule| (rule.verdict.as_str(), rule.tool.as_str(), rule.origin.as_str()));
+        let mut rules = gate::Rules::read(stored);
+        if self.rules_unreadable {
+            rules.mark_unreadable();
+        }
+        rules
+    }
+
+    pub(crate) fn gate_grants(&self, thread: &ThreadId) -> gate::Grants {
+        self.grants
+            .iter()
+            .filter(|grant| grant.thread == *thread && grant.session == self.session)
+            .map(|grant| gate::Grant { tool: grant.tool.clone(), origin: grant.origin.clone() })
+            .collect()
+    }
+
+    /// Applies changes together, or none of them.
+    pub(crate) fn apply(
+        &mut self,
+        changes: Vec<SettingsChange>,
+        now: Timestamp,
+    ) -> Result<Vec<Write>, Refused> {
+        let mut next = self.clone();
+        let mut writes = Vec::new();
+        for change in changes {
+            next.change(change, now, &mut writes)?;
+        }
+        next.settings.revision += 1;
+        writes.push(Write::Put(next.settings.clone().into()));
+        *self = next;
+        Ok(writes)
+    }
+
+    fn change(
+        &mut self,
+        change: SettingsChange,
+        now: Timestamp,
+        writes: &mut Vec<Write>,
+    ) -> Result<(), Refused> {
+        match change {
+            SettingsChange::PutConnection { id, name, base_url, models, key } => {
+                let key = key.map(panelot_protocol::settings::IncomingKey::into_secret);
+                let models = models.into_iter().map(Text::into_string).collect();
+                self.put_connection(id, name.trim(), &base_url, models, key, now, writes)?;
+            }
+            SettingsChange::RemoveConnection { id } => {
+                self.connections.remove(&id);
+                writes.push(Write::Delete(Key::connection(&id)));
+                writes.push(Write::Delete(Key::secret(&id)));
+                if self.settings.default_model.as_ref().is_some_and(|choice| choice.connection == id) {
+                    self.settings.default_model = None;
+                }
+            }
+            SettingsChange::SetDefaultModel { model } => {
+                if let Some(choice) = &model
+                    && !self.connections.contains_key(&choice.connection_id)
+                {
+                    return Err(Refused::new(
+                        ErrorCode::InvalidCommand,
+                        "that connection does not exist any more",
+                    ));
+                }
+                self.settings.default_model = model.as_ref().map(choice_record);
+            }
+            SettingsChange::SetPolicy { policy } => self.settings.policy = word(policy),
+            SettingsChange::SetLanguage { language } => self.settings.language = word(language),
+            SettingsChange::SetTheme { theme } => self.settings.theme = word(theme),
+            SettingsChange::SetPrompt { prompt } => self.settings.prompt = prompt.into_string(),
+            SettingsChange::PutRule { rule } => self.put_rule(&rule, now, writes)?,
+            SettingsChange::RemoveRule { id } => {
+                self.rules.remove(&id);
+                writes.push(Write::Delete(Key::rule(&id)));
+            }
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the fields of one wire message, taken apart once")]
+    fn put_connection(
+        &mut self,
+        id: ConnectionId,
+        name: &str,
+        base_url: &str,
+        models: Vec<String>,
+        key: Option<Secret>,
+        now: Timestamp,
+        writes: &mut Vec<Write>,
+    ) -> Result<(), Refused> {
+        let invalid = |why: String| Refused::new(ErrorCode::InvalidCommand, why);
+        Endpoint::new(base_url, Secret::default()).map_err(|error| invalid(error.to_string()))?;
+        let known = self.connections.get(&id);
+        if known.is_none() && self.connections.len() >= CONNECTIONS_MAX {
+            return Err(invalid(format!("at most {CONNECTIONS_MAX} connections can be set up")));
+        }
+        let has_key =
+            key.as_ref().map_or_else(|| known.is_some_and(|known| known.has_key), |key| !key.is_empty());
+        let connection = Connection {
+            id: id.clone(),
+            revision: known.map_or(0, |known| known.revision + 1),
+            name: name.to_owned(),
+            base_url: SafeUrl::new(base_url.trim()),
+            models,
+            has_key,
+            created_at: known.map_or(now, |known| known.created_at),
+        };
+        match key {
+            Some(secret) if secret.is_empty() => writes.push(Write::Delete(Key::secret(&id))),
+            Some(secret) => writes.push(Write::Seal { connection: id.clone(), secret }),
+            None => {}
+        }
+        writes.push(Write::Put(connection.clone().into()));
+        self.connections.insert(id, connection);
+        Ok(())
+    }
+
+    fn put_rule(&mut self, rule: &RuleView, now: Timestamp, writes: &mut Vec<Write>) -> Result<(), Refused> {
+        let invalid = |why: String| Refused::new(ErrorCode::InvalidCommand, why);
+        if !self.rules.contains_key(&rule.id) && self.rules.len() >= RULES_MAX {
+            return Err(invalid(format!("at most {RULES_MAX} rules can be saved")));
+        }
+        let record = Rule {
+            id: rule.id.clone(),
+            verdict: word(rule.verdict),
+            tool: rule.tool.to_string(),
+            origin: rule.origin.to_string(),
+            created_at: now,
+        };
+        gate::Rule::parse(&record.verdict, &record.tool, &record.origin)
+            .map_err(|error| invalid(error.to_string()))?;
+        writes.push(Write::Put(record.clone().into()));
+        self.rules.insert(record.id.clone(), record);
+        Ok(())
+    }
+}

@@ -1,0 +1,664 @@
+//! The engine as a whole: the clients, the list of threads, and one machine for each thread that is awake.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use panelot_base::{ClientId, IdSource, SessionId, SubmissionId, ThreadId, Timestamp};
+use panelot_protocol::event::{
+    ActivityUpdated, DirectoryThread, ErrorCode, ErrorEvent, Event, Initialized, Pong, ReloadRequired,
+    SettingsEvent, Stream, ThreadDeleted, ThreadSnapshotEvent,
+};
+use panelot_protocol::op::{Initialize, ThreadCreate};
+use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView};
+use panelot_protocol::{
+    DirectoryCursor, EventMessage, Op, OpMessage, PROTOCOL, RejectedOp, SCHEMA_HASH, StreamCursor,
+};
+use panelot_records::{Commit, Connection, Durability, Grant, Receipt, Rule, Settings, Thread, ThreadHead};
+use panelot_tools::Catalogue;
+
+use crate::directory::Directory;
+use crate::input::{ConnectionHandle, Input};
+use crate::project;
+use crate::receipt::{Admitted, Command, Refused};
+use crate::step::{Audience, Effect, Step};
+use crate::thread::{Context, Draft, Submission, ThreadMachine};
+
+mod queries;
+
+/// What the engine is started with: what the store holds beside the threads' own records, and what comes from outside.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// Which life of the worker this is; from 1, growing.
+    pub epoch: u64,
+    /// Which run of the browser; grants of another one are void.
+    pub session: SessionId,
+    /// 128 random bits for identifiers.
+    pub seed: [u8; 16],
+    /// Language of the browser, a BCP 47 tag.
+    pub browser_language: String,
+    /// The settings; none when the store holds none yet.
+    pub settings: Option<Settings>,
+    /// The model connections.
+    pub connections: Vec<Connection>,
+    /// The permission rules.
+    pub rules: Vec<Rule>,
+    /// Whether a stored rule could not be read.
+    pub rules_unreadable: bool,
+    /// The session grants.
+    pub grants: Vec<Grant>,
+    /// The heads of all threads.
+    pub threads: Vec<Thread>,
+    /// Threads that trapped the engine too often and are left alone.
+    pub quarantined: BTreeSet<ThreadId>,
+}
+
+/// A view.
+#[derive(Clone, Debug, Default)]
+struct Client {
+    /// Known after `initialize`.
+    id: Option<ClientId>,
+    subscribed: Option<ThreadId>,
+}
+
+/// The engine. Built from what is stored; see [`Engine::handle`] for the rest.
+#[derive(Debug)]
+pub struct Engine {
+    epoch: u64,
+    ids: IdSource,
+    catalogue: Catalogue,
+    directory: Directory,
+    clients: BTreeMap<ConnectionHandle, Client>,
+    machines: BTreeMap<ThreadId, ThreadMachine>,
+    /// The number of the newest event of each thread that was ever awake; from 1.
+    sequences: BTreeMap<ThreadId, u64>,
+    directory_sequence: u64,
+    quarantined: BTreeSet<ThreadId>,
+}
+
+impl Engine {
+    /// The engine as it stands at the start, and what is left to do from before: deleted threads are removed, threads
+    /// with open runs are loaded.
+    #[must_use]
+    pub fn new(boot: Boot) -> (Self, Vec<Step>) {
+        let mut steps = Vec::new();
+        let mut threads = BTreeMap::new();
+        let mut load = Step::default();
+        for thread in boot.threads {
+            if thread.deleted_at.is_some() {
+                steps.push(removal_step(&thread.id));
+                continue;
+            }
+            let quarantined = boot.quarantined.contains(&thread.id);
+            if !thread.open_runs.is_empty() && !quarantined {
+                load.effects.push(Effect::Load(thread.id.clone()));
+            }
+            threads.insert(thread.id.clone(), project::thread_meta(&thread, quarantined));
+        }
+        steps.push(load);
+        let directory = Directory {
+            session: boot.session,
+            browser_language: boot.browser_language,
+            settings: boot.settings.unwrap_or_default(),
+            connections: boot.connections.into_iter().map(|it| (it.id.clone(), it)).collect(),
+            rules: boot.rules.into_iter().map(|it| (it.id.clone(), it)).collect(),
+            rules_unreadable: boot.rules_unreadable,
+            grants: boot.grants,
+            threads,
+            activity: BTreeMap::new(),
+        };
+        let engine = Self {
+            epoch: boot.epoch,
+            ids: IdSource::new(boot.seed),
+            catalogue: Catalogue::builtin(),
+            directory,
+            clients: BTreeMap::new(),
+            machines: BTreeMap::new(),
+            sequences: BTreeMap::new(),
+            directory_sequence: 1,
+            quarantined: boot.quarantined,
+        };
+        (engine, steps)
+    }
+
+    /// The thread whose records must be loaded before an input can be handled.
+    #[must_use]
+    pub fn needs(&self, input: &Input) -> Option<ThreadId> {
+        let thread = match input {
+            Input::Op { from, message, receipt: None } => {
+                let known = self.clients.get(from).is_some_and(|client| client.id.is_some());
+                match &message.op {
+                    Op::Initialize(initialize) => initialize.subscribe.as_ref(),
+                    op if known => op.thread_id(),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }?;
+        let exists = self.directory.threads.contains_key(thread) && !self.quarantined.contains(thread);
+        (exists && !self.machines.contains_key(thread)).then(|| thread.clone())
+    }
+
+    /// The id that a view gave in `initialize`.
+    #[must_use]
+    pub fn client_id(&self, handle: ConnectionHandle) -> Option<&ClientId> {
+        self.clients.get(&handle).and_then(|client| client.id.as_ref())
+    }
+
+    /// Whether work is under way that the death of the worker would cut off.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.machines.values().any(ThreadMachine::is_busy)
+    }
+
+    /// When the engine wants [`Input::Wake`] next.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Timestamp> {
+        self.machines.values().filter_map(ThreadMachine::next_wake).min()
+    }
+
+    /// Forgets a thread whose commit failed; it is loaded anew when it is needed, or at once when it had open runs.
+    pub fn drop_thread(&mut self, thread: &ThreadId) {
+        self.machines.remove(thread);
+        // What was numbered and never sent is a gap that views see, and they subscribe anew.
+        *self.sequences.entry(thread.clone()).or_insert(1) += 1;
+    }
+
+    /// Takes in the settings and rules anew after a commit that concerned them failed.
+    pub fn reload_directory(
+        &mut self,
+        settings: Option<Settings>,
+        connections: Vec<Connection>,
+        rules: Vec<Rule>,
+        grants: Vec<Grant>,
+    ) {
+        self.directory.settings = settings.unwrap_or_default();
+        self.directory.connections = connections.into_iter().map(|it| (it.id.clone(), it)).collect();
+        self.directory.rules = rules.into_iter().map(|it| (it.id.clone(), it)).collect();
+        self.directory.grants = grants;
+    }
+
+    /// Decides what follows from something that happened.
+    pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Step> {
+        match input {
+            Input::Connected(from) => {
+                self.clients.insert(from, Client::default());
+                Vec::new()
+            }
+            Input::Disconnected(from) => {
+                self.clients.remove(&from);
+                self.unload_idle();
+                Vec::new()
+            }
+            Input::Op { from, message, receipt } => self.on_op(now, from, message, receipt),
+            Input::Malformed { from, rejected } => vec![self.on_malformed(from, &rejected)],
+            Input::Overloaded { from, message } => vec![self.on_overloaded(from, message)],
+            Input::Loaded { thread, head } => self.on_loaded(now, &thread, head),
+            Input::Unreadable { thread, why } => self.on_unreadable(&thread, &why),
+            Input::Model { thread, call, event } => {
+                let mut due = false;
+                let mut steps = self.on_thread(now, &thread, |machine, context, draft| {
+                    due = machine.on_model(context, draft, &call, event);
+                });
+                if due {
+                    steps.extend(
+                        self.on_thread(now, &thread, |machine, _, draft| machine.checkpoint(now, draft)),
+                    );
+                }
+                steps
+            }
+            Input::Target { thread, item, phase, found } => {
+                self.on_thread(now, &thread, |machine, context, draft| {
+                    machine.on_target(context, draft, &item, phase, found);
+                })
+            }
+            Input::Report { thread, item, attempt, report } => {
+                self.on_thread(now, &thread, |machine, context, draft| {
+                    machine.on_report(context, draft, &item, attempt, report);
+                })
+            }
+            Input::Wake => self.on_wake(now),
+            Input::Verified { from, submission, connection, model, result } => {
+                vec![self.on_verified(from, submission, connection, model, result)]
+            }
+            Input::History { from, submission, thread, nodes, has_older } => {
+                vec![self.on_history(from, submission, thread, &nodes, has_older)]
+            }
+        }
+    }
+
+    fn on_wake(&mut self, now: Timestamp) -> Vec<Step> {
+        let awake: Vec<ThreadId> = self.machines.keys().cloned().collect();
+        let mut steps = Vec::new();
+        for thread in awake {
+            steps.extend(self.on_thread(now, &thread, |machine, context, draft| {
+                machine.expire_approvals(context, draft);
+                machine.retry_model(context, draft);
+            }));
+            if self.machines.get(&thread).is_some_and(|machine| machine.is_checkpoint_due(now)) {
+                steps
+                    .extend(self.on_thread(now, &thread, |machine, _, draft| machine.checkpoint(now, draft)));
+            }
+        }
+        steps
+    }
+
+    fn on_loaded(&mut self, now: Timestamp, thread: &ThreadId, head: Option<Box<ThreadHead>>) -> Vec<Step> {
+        let Some(head) = head else {
+            self.directory.threads.remove(thread);
+            return Vec::new();
+        };
+        if self.machines.contains_key(thread) {
+            return Vec::new();
+        }
+        self.machines.insert(thread.clone(), ThreadMachine::from_head(*head));
+        self.on_thread(now, thread, |machine, context, draft| machine.recover(context, draft))
+    }
+
+    /// Runs a handler of a thread that is awake and turns what it left into a step.
+    fn on_thread(
+        &mut self,
+        now: Timestamp,
+        thread: &ThreadId,
+        handler: impl FnOnce(&mut ThreadMachine, &mut Context<'_>, &mut Draft),
+    ) -> Vec<Step> {
+        let Some(mut machine) = self.machines.remove(thread) else { return Vec::new() };
+        let mut draft = Draft::default();
+        let mut context =
+            Context { now, ids: &mut self.ids, directory: &mut self.directory, catalogue: &self.catalogue };
+        handler(&mut machine, &mut context, &mut draft);
+        let step = self.finish(now, &mut machine, draft, None);
+        self.machines.insert(thread.clone(), machine);
+        self.unload_idle();
+        vec![step]
+    }
+
+    /// Turns what a handler left into a step: commit, receipt, answer, events, effects; in this order.
+    fn finish(
+        &mut self,
+        now: Timestamp,
+        machine: &mut ThreadMachine,
+        mut draft: Draft,
+        answered: Option<(&Command, &Receipt)>,
+    ) -> Step {
+        let thread = machine.id().clone();
+        let mut commit = machine.finish(&mut draft, now);
+        let mut effects = Vec::new();
+        let mut on_failure = Vec::new();
+        if let Some((command, receipt)) = answered {
+            commit.get_or_insert_default().put(receipt.clone());
+            effects.push(private(command.from, command.answer(&receipt.outcome)));
+            on_failure.push(private(command.from, storage_failed(command)));
+        }
+        for event in std::mem::take(&mut draft.events) {
+            effects.extend(self.publish(&thread, event));
+        }
+        if draft.settings_changed {
+            effects.push(self.settings_changed());
+        }
+        effects.extend(self.directory_events(machine));
+        effects.append(&mut draft.effects);
+        let directory = draft.settings_changed;
+        Step { commit, effects, on_failure, threads: vec![thread], directory }
+    }
+
+    /// Numbers an event of a thread and addresses it.
+    fn publish(&mut self, thread: &ThreadId, event: Event) -> Option<Effect> {
+        let sequence = self.sequences.entry(thread.clone()).or_insert(1);
+        *sequence += 1;
+        let stream = StreamCursor { thread_id: thread.clone(), epoch: self.epoch, sequence: *sequence };
+        let to: Audience = self
+            .clients
+            .iter()
+            .filter(|(_, client)| client.id.is_some() && client.subscribed.as_ref() == Some(thread))
+            .map(|(handle, _)| *handle)
+            .collect();
+        let message = EventMessage { stream: Some(stream), directory: None, event };
+        (!to.is_empty()).then(|| Effect::Send { to, message: Box::new(message) })
+    }
+
+    fn everyone(&self) -> Audience {
+        self.clients.iter().filter(|(_, client)| client.id.is_some()).map(|(handle, _)| *handle).collect()
+    }
+
+    fn broadcast(&mut self, event: Event) -> Effect {
+        debug_assert_eq!(event.stream(), Stream::Directory, "only the list of threads is told to everyone");
+        self.directory_sequence += 1;
+        let directory = Some(DirectoryCursor { epoch: self.epoch, sequence: self.directory_sequence });
+        Effect::Send {
+            to: self.everyone(),
+            message: Box::new(EventMessage { stream: None, directory, event }),
+        }
+    }
+
+    fn settings_changed(&self) -> Effect {
+        let event = SettingsEvent { submission_id: None, settings: self.directory.settings_view() };
+        Effect::Send {
+            to: self.everyone(),
+            message: Box::new(EventMessage::private(Event::SettingsUpdated(event))),
+        }
+    }
+
+    /// Tells the list of threads what changed in it.
+    fn directory_events(&mut self, machine: &ThreadMachine) -> Vec<Effect> {
+        let thread = machine.id();
+        let mut effects = Vec::new();
+        if machine.thread.deleted_at.is_some() {
+            self.directory.activity.remove(thread);
+            if self.directory.threads.remove(thread).is_some() {
+                let event = ThreadDeleted { deleted_thread_id: thread.clone() };
+                effects.push(self.broadcast(Event::ThreadDeleted(event)));
+            }
+            return effects;
+        }
+        let meta = machine.meta();
+        if self.directory.threads.get(thread) != Some(&meta) {
+            self.directory.threads.insert(thread.clone(), meta.clone());
+            effects.push(self.broadcast(Event::DirectoryThread(DirectoryThread { thread: meta })));
+        }
+        let activity = machine.activity();
+        let quiet = !activity.running && activity.pending_approvals == 0;
+        let before = self.directory.activity.get(thread);
+        if before.map_or(quiet, |before| *before == activity) {
+            return effects;
+        }
+        if quiet {
+            self.directory.activity.remove(thread);
+        } else {
+            self.directory.activity.insert(thread.clone(), activity.clone());
+        }
+        effects.push(self.broadcast(Event::ActivityUpdated(ActivityUpdated { activity })));
+        effects
+    }
+
+    /// Lets machines go that nobody watches and nothing happens in.
+    fn unload_idle(&mut self) {
+        let watched: BTreeSet<&ThreadId> =
+            self.clients.values().filter_map(|client| client.subscribed.as_ref()).collect();
+        self.machines.retain(|thread, machine| !machine.is_idle() || watched.contains(thread));
+    }
+
+    fn on_op(
+        &mut self,
+        now: Timestamp,
+        from: ConnectionHandle,
+        message: OpMessage,
+        receipt: Option<Receipt>,
+    ) -> Vec<Step> {
+        if let Op::Initialize(initialize) = &message.op {
+            let initialize = initialize.clone();
+            return vec![self.on_initialize(from, &message.submission_id, initialize)];
+        }
+        if let Op::Ping(_) = &message.op {
+            return vec![answer(from, Event::Pong(Pong { submission_id: message.submission_id }))];
+        }
+        let Some(client) = self.clients.get(&from).and_then(|client| client.id.clone()) else {
+            let why = "send `initialize` first";
+            return vec![answer(
+                from,
+                error_event(Some(message.submission_id), ErrorCode::Internal, why, true),
+            )];
+        };
+        let command = Command { from, client, message };
+        if !command.is_durable() {
+            return vec![self.on_query(command)];
+        }
+        if let Some(receipt) = receipt {
+            return vec![answer(from, command.replay(&receipt))];
+        }
+        self.on_command(now, command)
+    }
+
+    fn on_command(&mut self, now: Timestamp, command: Command) -> Vec<Step> {
+        match command.message.op.clone() {
+            Op::SettingsUpdate(update) => vec![self.on_settings(now, &command, update.changes)],
+            Op::ThreadCreate(create) => vec![self.on_create(now, &command, create)],
+            op => {
+                let Some(thread) = op.thread_id().cloned() else {
+                    return vec![refused_step(
+                        now,
+                        &command,
+                        &Refused::new(ErrorCode::Internal, "no such command"),
+                    )];
+                };
+                self.on_thread_command(now, &command, &thread, op)
+            }
+        }
+    }
+
+    fn on_settings(
+        &mut self,
+        now: Timestamp,
+        command: &Command,
+        changes: Vec<panelot_protocol::settings::SettingsChange>,
+    ) -> Step {
+        let writes = match self.directory.apply(changes, now) {
+            Ok(writes) => writes,
+            Err(refused) => return refused_step(now, command, &refused),
+        };
+        let receipt = command.acknowledged(now, &Admitted::default());
+        let mut commit = Commit { writes, ..Commit::default() };
+        commit.put(receipt.clone());
+        Step {
+            commit: Some(commit),
+            effects: vec![private(command.from, command.answer(&receipt.outcome)), self.settings_changed()],
+            on_failure: vec![private(command.from, storage_failed(command))],
+            threads: Vec::new(),
+            directory: true,
+        }
+    }
+
+    fn on_create(&mut self, now: Timestamp, command: &Command, create: ThreadCreate) -> Step {
+        let thread = Thread {
+            id: ThreadId::mint(&mut self.ids),
+            revision: 0,
+            title: String::new(),
+            title_source: panelot_records::thread::TitleSource::None,
+            created_at: now,
+            updated_at: now,
+            leaf: None,
+            next_seq: 1,
+            next_order: 1,
+            open_runs: Vec::new(),
+            pinned: false,
+            archived: false,
+            folder: create.folder_id.map(panelot_protocol::Text::into_string),
+            preset: create.preset.map(panelot_protocol::Text::into_string),
+            tags: Vec::new(),
+            stats: panelot_records::thread::Stats::default(),
+            fence_seed: self.ids.next_uuid(),
+            deleted_at: None,
+        };
+        let id = thread.id.clone();
+        let mut machine = ThreadMachine::create(thread);
+        let mut draft = Draft::default();
+        let mut context =
+            Context { now, ids: &mut self.ids, directory: &mut self.directory, catalogue: &self.catalogue };
+        let mut admitted = Admitted { thread: Some(id.clone()), run: None, revision: Some(0) };
+        if let Some(input) = create.input {
+            let submission = Submission {
+                client: &command.client,
+                submission: &command.message.submission_id,
+                input,
+                overrides: &create.overrides,
+            };
+            admitted = match machine.submit(&mut context, &mut draft, submission) {
+                Ok(admitted) => admitted,
+                Err(refused) => return refused_step(now, command, &refused),
+            };
+        }
+        // Whoever makes a thread follows it, so that nothing of its first turn is missed.
+        if let Some(client) = self.clients.get_mut(&command.from) {
+            client.subscribed = Some(id.clone());
+        }
+        let receipt = command.acknowledged(now, &admitted);
+        let step = self.finish(now, &mut machine, draft, Some((command, &receipt)));
+        self.machines.insert(id, machine);
+        step
+    }
+
+    fn on_thread_command(
+        &mut self,
+        now: Timestamp,
+        command: &Command,
+        thread: &ThreadId,
+        op: Op,
+    ) -> Vec<Step> {
+        let mut refused = None;
+        if self.quarantined.contains(thread) && !matches!(op, Op::ThreadDelete(_)) {
+            refused = Some((
+                ErrorCode::Quarantined,
+                "this conversation was set aside after it stopped the engine twice",
+            ));
+        } else if !self.directory.threads.contains_key(thread) {
+            refused = Some((ErrorCode::ThreadNotFound, "this conversation does not exist any more"));
+        }
+        if let Some((code, why)) = refused {
+            let refused = Refused { thread: Some(thread.clone()), ..Refused::new(code, why) };
+            return vec![refused_step(now, command, &refused)];
+        }
+        if matches!(op, Op::ThreadDelete(_)) && !self.machines.contains_key(thread) {
+            return self.delete_unread(now, command, thread);
+        }
+        let Some(mut machine) = self.machines.remove(thread) else {
+            let refused = Refused::new(ErrorCode::Internal, "this conversation's records cannot be read");
+            return vec![answer(command.from, command.refusal(&refused))];
+        };
+        let mut draft = Draft::default();
+        let mut context =
+            Context { now, ids: &mut self.ids, directory: &mut self.directory, catalogue: &self.catalogue };
+        let result = dispatch_command(&mut machine, &mut context, &mut draft, command, op);
+        let receipt = match &result {
+            Ok(admitted) => command.acknowledged(now, admitted),
+            Err(refused) => {
+                let refused = Refused { thread: Some(thread.clone()), ..refused.clone() };
+                self.machines.insert(thread.clone(), machine);
+                return vec![refused_step(now, command, &refused)];
+            }
+        };
+        let step = self.finish(now, &mut machine, draft, Some((command, &receipt)));
+        let mut steps = vec![step];
+        if machine.thread.deleted_at.is_some() {
+            self.forget_subscriptions(thread);
+            steps.push(removal_step(thread));
+        } else {
+            self.machines.insert(thread.clone(), machine);
+        }
+        self.unload_idle();
+        steps
+    }
+
+    /// Deletes a thread that cannot be read or must not be run: its records go, whatever they say.
+    fn delete_unread(&mut self, now: Timestamp, command: &Command, thread: &ThreadId) -> Vec<Step> {
+        self.directory.threads.remove(thread);
+        self.directory.activity.remove(thread);
+        self.forget_subscriptions(thread);
+        let receipt =
+            command.acknowledged(now, &Admitted { thread: Some(thread.clone()), ..Admitted::default() });
+        let mut step = removal_step(thread);
+        step.commit.get_or_insert_default().put(receipt.clone());
+        step.effects.push(private(command.from, command.answer(&receipt.outcome)));
+        let event = ThreadDeleted { deleted_thread_id: thread.clone() };
+        step.effects.push(self.broadcast(Event::ThreadDeleted(event)));
+        step.on_failure.push(private(command.from, storage_failed(command)));
+        vec![step]
+    }
+
+    fn forget_subscriptions(&mut self, thread: &ThreadId) {
+        for client in self.clients.values_mut().filter(|client| client.subscribed.as_ref() == Some(thread)) {
+            client.subscribed = None;
+        }
+    }
+}
+
+/// What a durable command of a thread does.
+fn dispatch_command(
+    machine: &mut ThreadMachine,
+    context: &mut Context<'_>,
+    draft: &mut Draft,
+    command: &Command,
+    op: Op,
+) -> Result<Admitted, Refused> {
+    match op {
+        Op::TurnSubmit(submit) => {
+            let submission = Submission {
+                client: &command.client,
+                submission: &command.message.submission_id,
+                input: submit.input,
+                overrides: &submit.overrides,
+            };
+            machine.submit(context, draft, submission)
+        }
+        Op::TurnInterrupt(_) => Ok(machine.interrupt(context, draft)),
+        Op::ApprovalResponse(response) => {
+            let decision = project::decision_record(&response.decision);
+            machine.answer(context, draft, &response.approval_id, decision)
+        }
+        Op::RunResume(resume) => machine.resume(context, draft, &resume.run_id),
+        Op::RunResolveUncertain(resolve) => {
+            machine.resolve_uncertain(context, draft, &resolve.run_id, resolve.resolution)
+        }
+        Op::ThreadDelete(_) => {
+            machine.delete(context, draft);
+            Ok(Admitted { thread: Some(machine.id().clone()), ..Admitted::default() })
+        }
+        Op::ConnectionVerify(_)
+        | Op::Initialize(_)
+        | Op::Ping(_)
+        | Op::SettingsGet(_)
+        | Op::SettingsUpdate(_)
+        | Op::ThreadCreate(_)
+        | Op::ThreadHistory(_)
+        | Op::ThreadSubscribe(_) => Err(Refused::new(ErrorCode::Internal, "not a command of a conversation")),
+    }
+}
+
+fn private(to: ConnectionHandle, event: Event) -> Effect {
+    Effect::Send { to: vec![to], message: Box::new(EventMessage::private(event)) }
+}
+
+fn answer(to: ConnectionHandle, event: Event) -> Step {
+    Step { effects: vec![private(to, event)], ..Step::default() }
+}
+
+fn error_event(
+    submission_id: Option<SubmissionId>,
+    code: ErrorCode,
+    message: &str,
+    retryable: bool,
+) -> Event {
+    let error = ErrorView { code, message: message.to_owned(), provider: None };
+    Event::Error(ErrorEvent { submission_id, error, retryable })
+}
+
+fn storage_failed(command: &Command) -> Event {
+    command.refusal(&Refused::new(
+        ErrorCode::StorageFailed,
+        "the browser could not save this (its storage may be full); nothing was changed, try again",
+    ))
+}
+
+/// A refusal with its receipt.
+fn refused_step(now: Timestamp, command: &Command, refused: &Refused) -> Step {
+    let receipt = command.rejected(now, refused);
+    let mut commit = Commit::default();
+    let event = command.answer(&receipt.outcome);
+    commit.put(receipt);
+    Step {
+        commit: Some(commit),
+        effects: vec![private(command.from, event.clone())],
+        // A refusal that could not be stored is a refusal all the same; asked again it is decided again.
+        on_failure: vec![private(command.from, event)],
+        ..Step::default()
+    }
+}
+
+fn removal_step(thread: &ThreadId) -> Step {
+    let commit = Commit {
+        writes: ThreadMachine::removal(thread),
+        durability: Durability::Relaxed,
+        ..Commit::default()
+    };
+    Step { commit: Some(commit), ..Step::default() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! Operations that only ask, and answers that the driver brought.
+
+use super::{
+    ConnectionHandle, DirectoryCursor, DirectorySnapshot, Effect, Engine, ErrorCode, ErrorView, Event,
+    EventMessage, Initialize, Initialized, PROTOCOL, Refused, RejectedOp, ReloadRequired, SCHEMA_HASH,
+    SettingsEvent, Step, StreamCursor, SubmissionId, ThreadId, ThreadSnapshotEvent, answer, error_event,
+    private, project,
+};
+use crate::receipt::Command;
+use panelot_base::ConnectionId;
+use panelot_protocol::event::{ConnectionVerified, ThreadPage};
+use panelot_protocol::{Op, OpMessage};
+use panelot_provider::ProviderError;
+use panelot_records::Node;
+
+impl Engine {
+    pub(super) fn on_initialize(
+        &mut self,
+        from: ConnectionHandle,
+        submission: &SubmissionId,
+        initialize: Initialize,
+    ) -> Step {
+        if &*initialize.protocol != PROTOCOL || &*initialize.schema_hash != SCHEMA_HASH {
+            let event = Event::ReloadRequired(ReloadRequired {
+                submission_id: submission.clone(),
+                protocol: initialize.protocol.into_string(),
+                schema_hash: SCHEMA_HASH.to_owned(),
+                message: "Panelot was updated. Reload this page to go on.".to_owned(),
+            });
+            return Step { effects: vec![private(from, event), Effect::Close(from)], ..Step::default() };
+        }
+        let subscribe = initialize.subscribe.filter(|thread| self.machines.contains_key(thread));
+        let client = self.clients.entry(from).or_default();
+        client.id = Some(initialize.client_id);
+        client.subscribed.clone_from(&subscribe);
+        let event = Event::Initialized(Initialized {
+            submission_id: submission.clone(),
+            protocol: PROTOCOL.to_owned(),
+            schema_hash: SCHEMA_HASH.to_owned(),
+            directory: DirectorySnapshot {
+                threads: self.directory.threads.values().cloned().collect(),
+                activity: self.directory.activity.values().cloned().collect(),
+            },
+            settings: self.directory.settings_view(),
+        });
+        let cursor = DirectoryCursor { epoch: self.epoch, sequence: self.directory_sequence };
+        let message = EventMessage { stream: None, directory: Some(cursor), event };
+        let mut effects = vec![Effect::Send { to: vec![from], message: Box::new(message) }];
+        if let Some(thread) = subscribe {
+            effects.extend(self.snapshot_effect(from, submission, &thread));
+        }
+        Step { effects, ..Step::default() }
+    }
+
+    /// The thread as it is now, with the number of the newest event that it includes.
+    fn snapshot_effect(
+        &mut self,
+        to: ConnectionHandle,
+        submission: &SubmissionId,
+        thread: &ThreadId,
+    ) -> Option<Effect> {
+        let machine = self.machines.get(thread)?;
+        let sequence = *self.sequences.entry(thread.clone()).or_insert(1);
+        let event = Event::ThreadSnapshot(ThreadSnapshotEvent {
+            submission_id: submission.clone(),
+            thread_id: thread.clone(),
+            snapshot: machine.snapshot(),
+        });
+        let stream = Some(StreamCursor { thread_id: thread.clone(), epoch: self.epoch, sequence });
+        Some(Effect::Send {
+            to: vec![to],
+            message: Box::new(EventMessage { stream, directory: None, event }),
+        })
+    }
+
+    pub(super) fn on_query(&mut self, command: Command) -> Step {
+        let Command { from, message, .. } = command;
+        let OpMessage { submission_id, op } = message;
+        match op {
+            Op::ThreadSubscribe(subscribe) => self.on_subscribe(from, submission_id, subscribe.thread_id),
+            Op::ThreadHistory(history) => {
+                let older = history.before.checked_sub(1).filter(|leaf| *leaf > 0);
+                match older.filter(|_| self.directory.threads.contains_key(&history.thread_id)) {
+                    Some(leaf) => Step {
+                        effects: vec![Effect::ReadHistory {
+                            from,
+                            submission: submission_id,
+                            thread: history.thread_id,
+                            leaf,
+                        }],
+                        ..Step::default()
+                    },
+                    None => self.on_history(from, submission_id, history.thread_id, &[], false),
+                }
+            }
+            Op::SettingsGet(_) => answer(
+                from,
+                Event::SettingsUpdated(SettingsEvent {
+                    submission_id: Some(submission_id),
+                    settings: self.directory.settings_view(),
+                }),
+            ),
+            Op::ConnectionVerify(verify) => self.on_verify(
+                from,
+                submission_id,
+                verify.connection_id,
+                verify.model_id.map(|it| it.to_string()),
+            ),
+            _ => answer(from, error_event(Some(submission_id), ErrorCode::Internal, "not a question", false)),
+        }
+    }
+
+    fn on_subscribe(&mut self, from: ConnectionHandle, submission: SubmissionId, thread: ThreadId) -> Step {
+        let (code, why) = if self.quarantined.contains(&thread) {
+            (ErrorCode::Quarantined, "this conversation was set aside after it stopped the engine twice")
+        } else if !self.directory.threads.contains_key(&thread) {
+            (ErrorCode::ThreadNotFound, "this conversation does not exist any more")
+        } else {
+            (ErrorCode::Internal, "this conversation's records cannot be read")
+        };
+        let Some(effect) = self.snapshot_effect(from, &submission, &thread) else {
+            return answer(from, error_event(Some(submission), code, why, false));
+        };
+        if let Some(client) = self.clients.get_mut(&from) {
+            client.subscribed = Some(thread);
+        }
+        self.unload_idle();
+        Step { effects: vec![effect], ..Step::default() }
+    }
+
+    fn on_verify(
+        &self,
+        from: ConnectionHandle,
+        submission: SubmissionId,
+        connection: ConnectionId,
+        model: Option<String>,
+    ) -> Step {
+        let known = self.directory.connections.get(&connection);
+        let chosen =
+            known.map(|known| (known, model.or_else(|| known.models.first().cloned()).unwrap_or_default()));
+        let Some((known, model)) = chosen else {
+            let error = ErrorView {
+                code: ErrorCode::NotConfigured,
+                message: "that connection does not exist any more".to_owned(),
+                provider: None,
+            };
+            let event = ConnectionVerified {
+                submission_id: submission,
+                connection_id: connection,
+                model_id: String::new(),
+                models: Vec::new(),
+                error: Some(error),
+            };
+            return answer(from, Event::ConnectionVerified(event));
+        };
+        let base_url = known.base_url.clone();
+        Step {
+            effects: vec![Effect::Verify { from, submission, connection, base_url, model }],
+            ..Step::default()
+        }
+    }
+
+    pub(super) fn on_verified(
+        &self,
+        from: ConnectionHandle,
+        submission_id: SubmissionId,
+        connection_id: ConnectionId,
+        model_id: String,
+        result: Result<Vec<String>, ProviderError>,
+    ) -> Step {
+        let (models, error) = match result {
+            Ok(models) => (models, None),
+            Err(error) => {
+                let provider = serde_json::to_value(&error).ok();
+                let message = error.to_string();
+                (Vec::new(), Some(ErrorView { code: ErrorCode::ProviderError, message, provider }))
+            }
+        };
+        let event = ConnectionVerified { submission_id, connection_id, model_id, models, error };
+        answer(from, Event::ConnectionVerified(event))
+    }
+
+    pub(super) fn on_history(
+        &self,
+        from: ConnectionHandle,
+        submission_id: SubmissionId,
+        thread_id: ThreadId,
+        nodes: &[Node],
+        has_older: bool,
+    ) -> Step {
+        let items = nodes.iter().map(project::item).collect();
+        answer(from, Event::ThreadPage(ThreadPage { submission_id, thread_id, items, has_older }))
+    }
+
+    pub(super) fn on_malformed(&self, from: ConnectionHandle, rejected: &RejectedOp) -> Step {
+        let why = rejected.error.to_string();
+        let event = match &rejected.submission_id {
+            Some(submission_id) => Event::CommandRejected(panelot_protocol::event::CommandRejected {
+                submission_id: submission_id.clone(),
+                code: ErrorCode::InvalidCommand,
+                message: why,
+                retryable: false,
+                thread_id: None,
+            }),
+            None => error_event(None, ErrorCode::InvalidCommand, &why, false),
+        };
+        answer(from, event)
+    }
+
+    pub(super) fn on_overloaded(&self, from: ConnectionHandle, message: OpMessage) -> Step {
+        let client = self.clients.get(&from).and_then(|client| client.id.clone());
+        let why = "too many operations of this conversation wait; try again in a moment";
+        let event = match client {
+            Some(client) => {
+                Command { from, client, message }.refusal(&Refused::new(ErrorCode::Overloaded, why))
+            }
+            None => error_event(Some(message.submission_id), ErrorCode::Overloaded, why, true),
+        };
+        answer(from, event)
+    }
+
+    /// A thread whose records are broken: it is shown as it is in the list, and only it.
+    pub(super) fn on_unreadable(&mut self, thread: &ThreadId, why: &str) -> Vec<Step> {
+        let event = error_event(
+            None,
+            ErrorCode::Internal,
+            &format!("the conversation {thread} cannot be read: {why}"),
+            false,
+        );
+        let to = self.everyone();
+        vec![Step {
+            effects: vec![Effect::Send { to, message: Box::new(EventMessage::private(event)) }],
+            ..Step::default()
+        }]
+    }
+}

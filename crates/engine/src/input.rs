@@ -1,0 +1,143 @@
+//! Everything that can ever make the engine do something. A closed list.
+
+use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
+use panelot_protocol::{OpMessage, RejectedOp};
+use panelot_provider::{ProviderError, Response};
+use panelot_records::{Node, Receipt, ThreadHead};
+use panelot_tools::{Report, TargetError, TargetFacts};
+
+/// A Port that is open, as the driver numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionHandle(pub u64);
+
+/// Which of its two looks at the target a call takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetPhase {
+    /// To be judged.
+    Judge,
+    /// Agreed to by the person; judged again right before it is dispatched.
+    Dispatch,
+}
+
+/// What a model call brings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelInput {
+    /// More text, merged by the driver over at most [`panelot_base::limits::DELTA_MERGE_MS`].
+    Delta {
+        /// Answer.
+        text: String,
+        /// Shown reasoning.
+        reasoning: String,
+    },
+    /// The whole answer.
+    Completed(Response),
+    /// The provider failed.
+    Failed(ProviderError),
+    /// The call could not be made for a fault on our side.
+    Broken(String),
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A Port was opened.
+    Connected(ConnectionHandle),
+    /// A Port is gone.
+    Disconnected(ConnectionHandle),
+    /// A view asks for something.
+    Op {
+        /// By which Port.
+        from: ConnectionHandle,
+        /// What it asks.
+        message: OpMessage,
+        /// The stored answer to the same submission, which the driver looked up for every durable operation.
+        receipt: Option<Receipt>,
+    },
+    /// A view sent something that is no operation.
+    Malformed {
+        /// By which Port.
+        from: ConnectionHandle,
+        /// What is wrong with it.
+        rejected: RejectedOp,
+    },
+    /// An operation found too many others of its thread waiting and was not looked at.
+    Overloaded {
+        /// By which Port.
+        from: ConnectionHandle,
+        /// The operation.
+        message: OpMessage,
+    },
+    /// A thread's records were read: build its machine and recover what was open.
+    Loaded {
+        /// The thread.
+        thread: ThreadId,
+        /// Its head; none when it does not exist.
+        head: Option<Box<ThreadHead>>,
+    },
+    /// A thread's records cannot be read. It concerns this thread alone.
+    Unreadable {
+        /// The thread.
+        thread: ThreadId,
+        /// Why, in English.
+        why: String,
+    },
+    /// A model call brought something.
+    Model {
+        /// The thread.
+        thread: ThreadId,
+        /// The call; one that is not the current one is ignored.
+        call: ModelCallId,
+        /// What it brought.
+        event: ModelInput,
+    },
+    /// A call's target was looked up.
+    Target {
+        /// The thread.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+        /// For which look.
+        phase: TargetPhase,
+        /// What the browser says.
+        found: Result<TargetFacts, TargetError>,
+    },
+    /// A dispatched call ended.
+    Report {
+        /// The thread.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+        /// Which attempt of it.
+        attempt: u32,
+        /// What the browser reports.
+        report: Report,
+    },
+    /// The time that [`crate::Engine::next_wake`] named has come.
+    Wake,
+    /// A try of a connection ended.
+    Verified {
+        /// Who asked.
+        from: ConnectionHandle,
+        /// With which command.
+        submission: SubmissionId,
+        /// Which connection.
+        connection: ConnectionId,
+        /// Which model was tried.
+        model: String,
+        /// The models the provider lists, or what failed.
+        result: Result<Vec<String>, ProviderError>,
+    },
+    /// Older nodes were read.
+    History {
+        /// Who asked.
+        from: ConnectionHandle,
+        /// With which command.
+        submission: SubmissionId,
+        /// The thread.
+        thread: ThreadId,
+        /// The nodes, oldest first.
+        nodes: Vec<Node>,
+        /// Whether there are older ones still.
+        has_older: bool,
+    },
+}

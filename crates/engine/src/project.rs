@@ -1,0 +1,220 @@
+//! From stored records to what views see. Exhaustive, so that a new kind of record cannot leak by accident.
+
+use panelot_base::limits::NOTE_CHARS_MAX;
+use panelot_protocol::Text;
+use panelot_protocol::event::ErrorCode;
+use panelot_protocol::op::{ApprovalDecision, TabIdentity};
+use panelot_protocol::settings as wire_settings;
+use panelot_protocol::snapshot as wire;
+use panelot_records::node::{self, Body, NoticeKind, ResultOutcome};
+use panelot_records::{Approval, Connection, Decision, Node, Rule, Run, RunState, Thread};
+use panelot_tools::Target;
+use serde_json::Value;
+
+/// Bytes of a tool's result that travel to views; the rest stays in the record.
+const RESULT_PREVIEW_BYTES: usize = 6000;
+
+/// A wire code as it is stored.
+pub(crate) fn code_text(code: ErrorCode) -> String {
+    serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// A stored code as it goes on the wire; one that is not known any more is a fault of the engine.
+pub(crate) fn code_from_text(code: &str) -> ErrorCode {
+    serde_json::from_value(Value::from(code)).unwrap_or(ErrorCode::Internal)
+}
+
+pub(crate) fn thread_meta(thread: &Thread, quarantined: bool) -> wire::ThreadMeta {
+    wire::ThreadMeta {
+        id: thread.id.clone(),
+        revision: thread.revision,
+        title: thread.title.clone(),
+        created_at: thread.created_at,
+        updated_at: thread.updated_at,
+        pinned: thread.pinned,
+        archived: thread.archived,
+        turns: thread.stats.turns,
+        total_tokens: thread.stats.total_tokens,
+        quarantined,
+    }
+}
+
+pub(crate) const fn usage(usage: node::Usage) -> wire::Usage {
+    wire::Usage {
+        input: usage.input,
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+    }
+}
+
+fn tab(tab: &node::TabIdentity) -> TabIdentity {
+    TabIdentity { tab_id: tab.tab_id, url: Text::clipped(&tab.url), title: Text::clipped(&tab.title) }
+}
+
+pub(crate) fn stored_call(call: &node::StoredCall) -> wire::CallView {
+    wire::CallView {
+        item_id: call.item.clone(),
+        tool_name: call.name.clone(),
+        arguments: call.arguments.clone(),
+    }
+}
+
+pub(crate) fn item(node: &Node) -> wire::SnapshotItem {
+    let body = match &node.body {
+        Body::User { text, default_tab, submission } => wire::ItemBody::UserMessage {
+            text: text.clone(),
+            default_tab: default_tab.as_ref().map(tab),
+            submission_id: submission.clone(),
+        },
+        Body::Assistant { item, text, reasoning, calls, connection, model, usage: spent, incomplete } => {
+            wire::ItemBody::AssistantMessage {
+                item_id: item.clone(),
+                text: text.clone(),
+                reasoning: reasoning.clone(),
+                calls: calls.iter().map(stored_call).collect(),
+                connection_id: connection.clone(),
+                model_id: model.clone(),
+                usage: spent.map(usage),
+                incomplete: *incomplete,
+            }
+        }
+        Body::ToolResult { item, outcome, content, details, foreign: _, origin } => {
+            let shown = Text::<RESULT_PREVIEW_BYTES>::clipped(content);
+            wire::ItemBody::ToolResult {
+                item_id: item.clone(),
+                outcome: result_outcome(*outcome),
+                clipped: shown.len() < content.len(),
+                content: shown.into_string(),
+                details: details.clone(),
+                origin: origin.clone(),
+            }
+        }
+        Body::Decision { approval, item, decision: answer } => wire::ItemBody::ApprovalDecision {
+            approval_id: approval.clone(),
+            item_id: item.clone(),
+            decision: decision(answer),
+        },
+        Body::Notice { kind, details } => {
+            wire::ItemBody::SystemNotice { notice: notice(*kind), details: details.clone() }
+        }
+    };
+    wire::SnapshotItem { seq: node.seq, at: node.at, turn_id: node.turn.clone(), body }
+}
+
+const fn result_outcome(outcome: ResultOutcome) -> wire::ResultOutcome {
+    match outcome {
+        ResultOutcome::Ok => wire::ResultOutcome::Ok,
+        ResultOutcome::Failed => wire::ResultOutcome::Failed,
+        ResultOutcome::Declined => wire::ResultOutcome::Declined,
+        ResultOutcome::Skipped => wire::ResultOutcome::Skipped,
+        ResultOutcome::Uncertain => wire::ResultOutcome::Uncertain,
+    }
+}
+
+const fn notice(kind: NoticeKind) -> wire::NoticeKind {
+    match kind {
+        NoticeKind::ModelError => wire::NoticeKind::ModelError,
+        NoticeKind::TooManyFailures => wire::NoticeKind::TooManyFailures,
+        NoticeKind::Repaired => wire::NoticeKind::Repaired,
+    }
+}
+
+pub(crate) fn decision(decision: &Decision) -> ApprovalDecision {
+    match decision {
+        Decision::Accept => ApprovalDecision::Accept,
+        Decision::AcceptForSession => ApprovalDecision::AcceptForSession,
+        Decision::AcceptForSite => ApprovalDecision::AcceptForSite,
+        Decision::Decline { note } => ApprovalDecision::Decline { note: note.as_deref().map(Text::clipped) },
+        Decision::Cancel => ApprovalDecision::Cancel,
+    }
+}
+
+/// A decision as it is stored; the note is cut to its bound.
+pub(crate) fn decision_record(decision: &ApprovalDecision) -> Decision {
+    match decision {
+        ApprovalDecision::Accept => Decision::Accept,
+        ApprovalDecision::AcceptForSession => Decision::AcceptForSession,
+        ApprovalDecision::AcceptForSite => Decision::AcceptForSite,
+        ApprovalDecision::Decline { note } => Decision::Decline {
+            note: note
+                .as_ref()
+                .map(|note| note.trim().chars().take(NOTE_CHARS_MAX).collect::<String>())
+                .filter(|note| !note.is_empty()),
+        },
+        ApprovalDecision::Cancel => Decision::Cancel,
+    }
+}
+
+pub(crate) fn approval(approval: &Approval) -> wire::ApprovalView {
+    let target: Option<Target> =
+        approval.target.as_ref().and_then(|target| serde_json::from_value(target.clone()).ok());
+    wire::ApprovalView {
+        approval_id: approval.id.clone(),
+        turn_id: approval.turn.clone(),
+        item_id: approval.item.clone(),
+        tool: approval.tool.clone(),
+        params: approval.arguments.clone(),
+        target_origin: approval.origin.clone(),
+        target_title: target.map(|target| target.title).unwrap_or_default(),
+        flags: approval.flags.clone(),
+        requested_at: approval.requested_at,
+        deadline_at: approval.deadline_at,
+    }
+}
+
+pub(crate) const fn run_state(state: RunState) -> wire::RunState {
+    match state {
+        RunState::Queued => wire::RunState::Queued,
+        RunState::Running => wire::RunState::Running,
+        RunState::WaitingApproval => wire::RunState::WaitingApproval,
+        RunState::WaitingInteraction => wire::RunState::WaitingInteraction,
+        RunState::PausedBudget => wire::RunState::PausedBudget,
+        RunState::PausedUncertain => wire::RunState::PausedUncertain,
+        RunState::Interrupted => wire::RunState::Interrupted,
+        RunState::Completed => wire::RunState::Completed,
+        RunState::Failed => wire::RunState::Failed,
+        RunState::Cancelled => wire::RunState::Cancelled,
+    }
+}
+
+/// `uncertain` is the call whose end was not seen, which the caller finds in the batch's assistant message.
+pub(crate) fn run(run: &Run, uncertain: Option<&node::StoredCall>) -> wire::RunView {
+    wire::RunView {
+        run_id: run.id.clone(),
+        turn_id: run.turn.clone(),
+        state: run_state(run.state),
+        revision: run.revision,
+        queued_text: run.queued_text.clone(),
+        submission_id: run.submission.clone(),
+        uncertain: uncertain.map(stored_call),
+        error: run.error.as_ref().map(|error| wire::ErrorView {
+            code: code_from_text(&error.code),
+            message: error.message.clone(),
+            provider: error.provider.clone(),
+        }),
+    }
+}
+
+pub(crate) fn connection(connection: &Connection) -> wire_settings::ConnectionView {
+    wire_settings::ConnectionView {
+        id: connection.id.clone(),
+        name: Text::clipped(&connection.name),
+        base_url: Text::clipped(connection.base_url.as_str()),
+        models: connection.models.iter().map(|model| Text::clipped(model)).collect(),
+        has_key: connection.has_key,
+    }
+}
+
+pub(crate) fn rule(rule: &Rule) -> wire_settings::RuleView {
+    wire_settings::RuleView {
+        id: rule.id.clone(),
+        verdict: match rule.verdict.as_str() {
+            "allow" => wire_settings::RuleVerdict::Allow,
+            "deny" => wire_settings::RuleVerdict::Deny,
+            _ => wire_settings::RuleVerdict::Ask,
+        },
+        tool: Text::clipped(&rule.tool),
+        origin: Text::clipped(&rule.origin),
+    }
+}

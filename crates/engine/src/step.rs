@@ -1,0 +1,150 @@
+//! What the engine wants: one commit, and effects that wait for it.
+
+use panelot_base::{
+    ConnectionId, EnvironmentDigest, ItemId, ModelCallId, RunId, SafeUrl, SubmissionId, ThreadId,
+};
+use panelot_gatekeeper::Permit;
+use panelot_protocol::EventMessage;
+use panelot_records::Commit;
+use panelot_tools::{Call, Command};
+
+use crate::input::{ConnectionHandle, TargetPhase};
+
+/// One decision. The driver applies the commit and only then runs the effects, in order. If the commit fails it drops
+/// the threads' machines, reads them anew from the store, and runs `on_failure` instead.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// The durable change; `None` for what changes nothing that lasts.
+    pub commit: Option<Commit>,
+    /// What follows from it.
+    pub effects: Vec<Effect>,
+    /// The answer to the command when the commit fails: refused, retryable, nothing changed.
+    pub on_failure: Vec<Effect>,
+    /// The threads that it concerns.
+    pub threads: Vec<ThreadId>,
+    /// Whether it concerns the settings or the list of threads.
+    pub directory: bool,
+}
+
+/// Who hears an event.
+pub type Audience = Vec<ConnectionHandle>;
+
+/// How a model is told something that is not part of the conversation's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reminder {
+    /// Its previous answer was cut off; go on from there.
+    ContinueAnswer,
+    /// Several calls failed in a row: change the approach.
+    ChangeApproach,
+    /// Too many calls failed: sum up, without tools.
+    Finalize,
+}
+
+/// A request to a model, by reference: the driver reads the path and builds the request with [`crate::context`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelCall {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The run.
+    pub run: RunId,
+    /// Identity of this call.
+    pub call: ModelCallId,
+    /// The newest node of the path.
+    pub leaf: u64,
+    /// What the run is bound to.
+    pub environment: EnvironmentDigest,
+    /// Whose credential is used.
+    pub connection: ConnectionId,
+    /// Where the provider is, as the settings say now.
+    pub base_url: SafeUrl,
+    /// Said to the model after the conversation.
+    pub reminders: Vec<Reminder>,
+    /// From which the fences of foreign content are made.
+    pub fence_seed: String,
+}
+
+/// A look at what a call is aimed at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetLookup {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The call.
+    pub item: ItemId,
+    /// For what.
+    pub phase: TargetPhase,
+    /// The call itself.
+    pub call: Call,
+    /// The tab that was in front when the person wrote.
+    pub default_tab: Option<u32>,
+}
+
+/// Something for the driver to do.
+#[derive(Debug)]
+pub enum Effect {
+    /// Tell views.
+    Send {
+        /// Which.
+        to: Audience,
+        /// What.
+        message: Box<EventMessage>,
+    },
+    /// Close a Port after what was sent to it.
+    Close(ConnectionHandle),
+    /// Read a thread's records and answer with [`crate::Input::Loaded`].
+    Load(ThreadId),
+    /// Ask a model.
+    CallModel(Box<ModelCall>),
+    /// Stop asking. A result that comes all the same is ignored.
+    CancelModel {
+        /// Which thread's.
+        thread: ThreadId,
+        /// Which.
+        call: ModelCallId,
+    },
+    /// Look up a target.
+    FindTarget(Box<TargetLookup>),
+    /// Let a tool run. The dispatch is recorded.
+    Dispatch {
+        /// The thread.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+        /// Which attempt of it.
+        attempt: u32,
+        /// The permission for exactly this.
+        permit: Box<Permit>,
+        /// What to do.
+        command: Box<Command>,
+    },
+    /// Stop a tool. What it reports all the same is recorded and moves nothing.
+    CancelTool {
+        /// The thread.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+    },
+    /// Try a connection.
+    Verify {
+        /// Who asks.
+        from: ConnectionHandle,
+        /// With which command.
+        submission: SubmissionId,
+        /// Which.
+        connection: ConnectionId,
+        /// Where it is.
+        base_url: SafeUrl,
+        /// With which model.
+        model: String,
+    },
+    /// Read older nodes and answer with [`crate::Input::History`].
+    ReadHistory {
+        /// Who asks.
+        from: ConnectionHandle,
+        /// With which command.
+        submission: SubmissionId,
+        /// The thread.
+        thread: ThreadId,
+        /// The newest node of the wanted page.
+        leaf: u64,
+    },
+}

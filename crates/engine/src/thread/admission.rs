@@ -1,0 +1,162 @@
+//! How a message becomes a run, and how a run begins.
+
+use panelot_base::limits::{QUEUED_RUNS_MAX, TITLE_FALLBACK_CHARS_MAX};
+use panelot_base::{ClientId, RunId, SubmissionId, TurnId};
+use panelot_protocol::event::{ErrorCode, Event, TurnStart};
+use panelot_protocol::op::{TurnOverrides, UserInput};
+use panelot_records::node::TabIdentity;
+use panelot_records::run::RunError;
+use panelot_records::thread::TitleSource;
+use panelot_records::{Body, Environment, Run, RunState, Write};
+
+use super::{Context, Draft, ThreadMachine};
+use crate::directory::overrides_record;
+use crate::project::code_text;
+use crate::receipt::{Admitted, Refused};
+
+/// A message on its way in.
+pub(crate) struct Submission<'a> {
+    pub(crate) client: &'a ClientId,
+    pub(crate) submission: &'a SubmissionId,
+    pub(crate) input: UserInput,
+    pub(crate) overrides: &'a TurnOverrides,
+}
+
+impl ThreadMachine {
+    /// Admits a message: it begins at once when nothing holds the queue, else it waits.
+    pub(crate) fn submit(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        submission: Submission<'_>,
+    ) -> Result<Admitted, Refused> {
+        let queued = self.runs.iter().filter(|run| run.state == RunState::Queued).count();
+        if queued >= QUEUED_RUNS_MAX {
+            return Err(Refused::new(
+                ErrorCode::QueueFull,
+                "eight messages of this conversation wait already",
+            ));
+        }
+        let overrides = overrides_record(submission.overrides);
+        // A message that no model could answer is better given back than stored.
+        context.directory.resolve_model(&overrides)?;
+        let default_tab =
+            submission.input.browser_context.and_then(|context| context.default_tab).map(|tab| TabIdentity {
+                tab_id: tab.tab_id,
+                url: tab.url.into_string(),
+                title: tab.title.into_string(),
+            });
+        let run = Run {
+            id: RunId::mint(context.ids),
+            thread: self.thread.id.clone(),
+            turn: TurnId::mint(context.ids),
+            revision: 0,
+            state: RunState::Queued,
+            order: self.thread.next_order,
+            client: submission.client.clone(),
+            submission: submission.submission.clone(),
+            queued_text: Some(submission.input.text.into_string()),
+            default_tab,
+            overrides,
+            environment: None,
+            model: None,
+            leaf: None,
+            partial: None,
+            batch: None,
+            model_calls: 0,
+            failures: 0,
+            usage: panelot_records::node::Usage::default(),
+            stop_reason: None,
+            error: None,
+            created_at: context.now,
+            updated_at: context.now,
+        };
+        self.thread.next_order += 1;
+        let id = run.id.clone();
+        self.runs.push(run);
+        self.start_next(context, draft);
+        Ok(Admitted { thread: Some(self.thread.id.clone()), run: Some(id), revision: Some(0) })
+    }
+
+    /// Begins the run that is first in the queue, when nothing holds it. One that cannot begin fails alone.
+    pub(crate) fn start_next(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
+        while self.head_run().is_none() {
+            let next =
+                self.runs.iter().filter(|run| run.state == RunState::Queued).min_by_key(|run| run.order);
+            let Some(id) = next.map(|run| run.id.clone()) else { return };
+            if let Err(refused) = self.begin(context, draft, &id) {
+                if let Some(run) = self.run_mut(&id) {
+                    run.error = Some(RunError {
+                        code: code_text(refused.code),
+                        message: refused.message,
+                        provider: None,
+                    });
+                }
+                self.set_state(&id, RunState::Failed);
+            }
+        }
+    }
+
+    fn begin(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId) -> Result<(), Refused> {
+        let Some(run) = self.run(id) else { return Ok(()) };
+        let model = context.directory.resolve_model(&run.overrides)?;
+        let environment = Environment {
+            system: crate::context::system_prompt(context, &run.overrides),
+            tools: crate::context::offered_tools(context.catalogue),
+            model: model.clone(),
+            parameters: serde_json::Value::Null,
+        };
+        let digest = environment.digest();
+        draft.writes.push(Write::Put(environment.into()));
+        self.supersede_interrupted();
+        let Some(run) = self.run_mut(id) else { return Ok(()) };
+        run.environment = Some(digest);
+        run.model = Some(model);
+        let text = run.queued_text.take().unwrap_or_default();
+        let (default_tab, submission) = (run.default_tab.clone(), run.submission.clone());
+        self.set_state(id, RunState::Running);
+        self.name_by_first_line(&text);
+        self.append(draft, context.now, id, Body::User { text, default_tab, submission });
+        self.thread.stats.turns += 1;
+        self.announce_turn(context, draft, id);
+        self.call_model(context, draft, id, Vec::new(), 1);
+        Ok(())
+    }
+
+    /// Tells views that a run works.
+    pub(crate) fn announce_turn(&mut self, context: &Context<'_>, draft: &mut Draft, id: &RunId) {
+        self.turn_started_at = Some(context.now);
+        if let Some(run) = self.run(id) {
+            draft.events.push(Event::TurnStart(TurnStart {
+                thread_id: self.thread.id.clone(),
+                turn_id: run.turn.clone(),
+                run_id: id.clone(),
+            }));
+        }
+    }
+
+    /// A new message says more clearly than a button that what was interrupted before it is not wanted any more.
+    fn supersede_interrupted(&mut self) {
+        let old: Vec<RunId> = self
+            .runs
+            .iter()
+            .filter(|run| run.state == RunState::Interrupted)
+            .map(|run| run.id.clone())
+            .collect();
+        for id in old {
+            self.set_state(&id, RunState::Cancelled);
+            if let Some(run) = self.run_mut(&id) {
+                run.stop_reason = Some("superseded".to_owned());
+            }
+        }
+    }
+
+    fn name_by_first_line(&mut self, text: &str) {
+        if self.thread.title_source != TitleSource::None {
+            return;
+        }
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        self.thread.title = line.chars().filter(|c| !c.is_control()).take(TITLE_FALLBACK_CHARS_MAX).collect();
+        self.thread.title_source = TitleSource::FirstLine;
+    }
+}

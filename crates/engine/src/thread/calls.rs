@@ -1,0 +1,275 @@
+//! Tool calls up to their dispatch: which may start, what they are aimed at, whether they may go ahead.
+//!
+//! Invariant: a call is recorded as dispatched in the commit that its dispatch waits for, and needs a permit.
+
+use panelot_base::{ItemId, RunId};
+use panelot_gatekeeper as gate;
+use panelot_protocol::event::{Event, ItemStart};
+use panelot_protocol::snapshot::{ItemKind, ItemMeta};
+use panelot_records::node::ResultOutcome;
+use panelot_records::{Call as CallRecord, CallState, Run, RunState};
+use panelot_tools::{
+    Effect as ToolEffect, HostAccess, TargetError, TargetFacts, TargetKind, target_refusal,
+};
+use serde_json::json;
+
+use super::model::reminders_for;
+use super::outcome::Settled;
+use super::{Context, Draft, LiveCall, ThreadMachine};
+use crate::input::TargetPhase;
+use crate::step::{Effect, TargetLookup};
+use panelot_prompts::wording;
+
+impl ThreadMachine {
+    /// Starts what can be started of a run's calls; when all have ended, asks the model to go on.
+    pub(crate) fn advance(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId) {
+        while let Some(item) = self.startable(context, id) {
+            self.start_call(context, draft, id, &item);
+            if !self.is_working(id) {
+                return;
+            }
+        }
+        if !self.is_working(id) {
+            return;
+        }
+        let Some(run) = self.run_mut(id) else { return };
+        let over = run.batch.as_ref().is_some_and(|batch| batch.calls.iter().all(is_settled));
+        if over && run.state == RunState::Running {
+            run.batch = None;
+            let reminders = reminders_for(run);
+            self.call_model(context, draft, id, reminders, 1);
+        }
+    }
+
+    fn is_working(&self, id: &RunId) -> bool {
+        self.run(id).is_some_and(|run| {
+            run.batch.is_some() && matches!(run.state, RunState::Running | RunState::WaitingApproval)
+        })
+    }
+
+    /// The next call that may start: a read beside other reads, anything else alone and in its turn.
+    fn startable(&self, context: &Context<'_>, id: &RunId) -> Option<ItemId> {
+        let run = self.run(id)?;
+        let batch = run.batch.as_ref()?;
+        let reads = |call: &CallRecord| {
+            self.stored_call(run, &call.item)
+                .and_then(|stored| context.catalogue.find(&stored.name))
+                .is_some_and(|tool| tool.effect == ToolEffect::Read)
+        };
+        let mut only_reads_before = true;
+        for call in batch.calls.iter().filter(|call| !is_settled(call)) {
+            let read = reads(call);
+            let first =
+                batch.calls.iter().find(|call| !is_settled(call)).is_some_and(|it| it.item == call.item);
+            let ready = matches!(call.state, CallState::Proposed | CallState::Approved { .. });
+            if ready && !self.calls.contains_key(&call.item) && (first || (read && only_reads_before)) {
+                return Some(call.item.clone());
+            }
+            only_reads_before &= read;
+            if !only_reads_before {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn start_call(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId, item: &ItemId) {
+        let Some((run, stored)) = self.run(id).and_then(|run| Some((run, self.stored_call(run, item)?)))
+        else {
+            return;
+        };
+        let turn_id = run.turn.clone();
+        let default_tab = run.default_tab.as_ref().map(|tab| tab.tab_id);
+        let phase = match self.call_state(id, item) {
+            Some(CallState::Approved { .. }) => TargetPhase::Dispatch,
+            _ => TargetPhase::Judge,
+        };
+        draft.events.push(Event::ItemStart(ItemStart {
+            thread_id: self.thread.id.clone(),
+            turn_id,
+            item_id: item.clone(),
+            kind: ItemKind::ToolCall,
+            meta: ItemMeta {
+                tool_name: Some(stored.name.clone()),
+                arguments: Some(stored.arguments.clone()),
+            },
+        }));
+        let call = match context.catalogue.parse(&stored.name, &stored.arguments) {
+            Ok(call) => call,
+            Err(error) => {
+                let details = json!({"type": "arguments", "problem": error.to_string()});
+                let settled = Settled::failed(wording::invalid_call(&error.to_string()), details);
+                return self.settle(context, draft, id, item, settled);
+            }
+        };
+        self.calls.insert(item.clone(), LiveCall { call: call.clone(), target: None });
+        if call.target_kind() == TargetKind::Browser {
+            let facts = TargetFacts { target: None, host_access: HostAccess::Granted };
+            return self.judge(context, draft, id, item, &facts);
+        }
+        draft.effects.push(Effect::FindTarget(Box::new(TargetLookup {
+            thread: self.thread.id.clone(),
+            item: item.clone(),
+            phase,
+            call,
+            default_tab,
+        })));
+    }
+
+    pub(crate) fn call_state(&self, id: &RunId, item: &ItemId) -> Option<&CallState> {
+        let batch = self.run(id)?.batch.as_ref()?;
+        batch.calls.iter().find(|call| call.item == *item).map(|call| &call.state)
+    }
+
+    pub(crate) fn call_mut(&mut self, id: &RunId, item: &ItemId) -> Option<&mut CallRecord> {
+        self.run_mut(id)?.batch.as_mut()?.calls.iter_mut().find(|call| call.item == *item)
+    }
+
+    /// Takes in what a call is aimed at. A look that was overtaken by an answer or a stop is ignored.
+    pub(crate) fn on_target(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        item: &ItemId,
+        phase: TargetPhase,
+        found: Result<TargetFacts, TargetError>,
+    ) {
+        let Some(id) = self.run_of_call(item).map(|run| run.id.clone()) else { return };
+        if !self.calls.contains_key(item) {
+            return;
+        }
+        let awaited = match self.call_state(&id, item) {
+            Some(CallState::Proposed) => phase == TargetPhase::Judge,
+            Some(CallState::Approved { .. }) => phase == TargetPhase::Dispatch,
+            _ => false,
+        };
+        if !awaited {
+            return;
+        }
+        match found {
+            Ok(facts) => self.judge(context, draft, &id, item, &facts),
+            Err(error) => {
+                let settled = Settled::from_outcome(target_refusal(&error));
+                self.settle(context, draft, &id, item, settled);
+            }
+        }
+        self.advance(context, draft, &id);
+    }
+
+    fn judge(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        item: &ItemId,
+        facts: &TargetFacts,
+    ) {
+        let (Some(live), Some(run)) = (self.calls.get(item), self.run(id)) else { return };
+        let call = live.call.clone();
+        let Some(tool) = context.catalogue.find(call.name()) else { return };
+        let question = gate::Question {
+            tool,
+            arguments: call.arguments(),
+            facts,
+            destination: call.destination(),
+            field: gate::Field::Unknown,
+        };
+        let policy = context.directory.policy(&run.overrides);
+        let rules = context.directory.gate_rules();
+        let approved = match self.call_state(id, item) {
+            Some(CallState::Approved { approval }) => {
+                self.approvals.iter().find(|it| it.id == *approval).cloned()
+            }
+            _ => None,
+        };
+        if let Some(approval) = approved {
+            let target = approval.target.clone().and_then(|target| serde_json::from_value(target).ok());
+            let shown = gate::Approved {
+                tool: &approval.tool,
+                arguments: &approval.arguments,
+                origin: &approval.origin,
+                flags: &approval.flags,
+                target: target.as_ref(),
+                digest: &approval.digest,
+            };
+            return match gate::recheck(&shown, policy, &rules, &question) {
+                Ok(permit) => self.dispatch(context, draft, id, item, permit, facts),
+                Err(gate::Refusal::AskAgain(ask)) => self.ask(context, draft, id, item, facts, ask),
+                Err(gate::Refusal::Denied(denial)) => self.deny(context, draft, id, item, &denial),
+                Err(gate::Refusal::Drift { what }) => {
+                    let details = json!({"type": "drift", "reason": what.to_string()});
+                    let settled = Settled::failed(wording::approval_stale(), details);
+                    self.settle(context, draft, id, item, settled);
+                }
+            };
+        }
+        match gate::decide(policy, &rules, &context.directory.gate_grants(&self.thread.id), &question) {
+            gate::Verdict::Allow(permit) => self.dispatch(context, draft, id, item, permit, facts),
+            gate::Verdict::Ask(ask) => self.ask(context, draft, id, item, facts, ask),
+            gate::Verdict::Deny(denial) => self.deny(context, draft, id, item, &denial),
+        }
+    }
+
+    fn deny(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        item: &ItemId,
+        denial: &gate::Denial,
+    ) {
+        let details = json!({"type": "denied", "reason": denial.to_string()});
+        let settled = Settled::new(ResultOutcome::Declined, wording::denied(&denial.to_string()), details);
+        self.settle(context, draft, id, item, settled);
+    }
+
+    fn dispatch(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        item: &ItemId,
+        permit: gate::Permit,
+        facts: &TargetFacts,
+    ) {
+        let Some(live) = self.calls.get_mut(item) else { return };
+        live.target.clone_from(&facts.target);
+        let call = live.call.clone();
+        if !permit.covers(call.name(), call.arguments()) {
+            let settled = Settled::failed(wording::approval_stale(), json!({"type": "drift"}));
+            return self.settle(context, draft, id, item, settled);
+        }
+        let command = match call.command(permit.target()) {
+            Ok(command) => command,
+            Err(error) => {
+                let settled = Settled::from_outcome(target_refusal(&error));
+                return self.settle(context, draft, id, item, settled);
+            }
+        };
+        let now = context.now;
+        let Some(record) = self.call_mut(id, item) else { return };
+        record.attempts += 1;
+        record.state = CallState::Dispatched { attempt: record.attempts, at: now };
+        record.target = facts.target.as_ref().and_then(|target| serde_json::to_value(target).ok());
+        let attempt = record.attempts;
+        draft.effects.push(Effect::Dispatch {
+            thread: self.thread.id.clone(),
+            item: item.clone(),
+            attempt,
+            permit: Box::new(permit),
+            command: Box::new(command),
+        });
+    }
+
+    /// Whether a dispatched call could have changed something.
+    pub(crate) fn is_write(&self, context: &Context<'_>, run: &Run, item: &ItemId) -> bool {
+        // A tool that is not known any more may have been a write.
+        self.stored_call(run, item).and_then(|stored| context.catalogue.find(&stored.name)).is_none_or(
+            |tool| tool.effect == ToolEffect::Write && tool.recovery != panelot_tools::Recovery::RetrySafe,
+        )
+    }
+}
+
+pub(crate) const fn is_settled(call: &CallRecord) -> bool {
+    matches!(call.state, CallState::Done | CallState::Skipped)
+}

@@ -1,0 +1,351 @@
+//! Model calls: asking, streaming, checkpoints, answers and failures.
+
+use panelot_base::limits::{CHECKPOINT_BYTES, CHECKPOINT_INTERVAL_MS, FAILURES_REMIND, FAILURES_STOP};
+use panelot_base::{ItemId, ModelCallId, RunId, Timestamp};
+use panelot_protocol::event::{ErrorCode, Event, ItemComplete, ItemDelta, ItemStart, TokenUsage};
+use panelot_protocol::snapshot::{ItemKind, ItemMeta, StopReason};
+use panelot_provider::{ErrorKind, ProviderError, Reason, Response, retry};
+use panelot_records::node::{StoredCall, Usage};
+use panelot_records::run::RunError;
+use panelot_records::{Batch, Body, Call, CallState, NoticeKind, Run, RunState};
+use serde_json::json;
+
+use super::{Context, Draft, LiveModel, ThreadMachine};
+use crate::input::ModelInput;
+use crate::project::{code_text, usage as usage_view};
+use crate::step::{Effect, ModelCall, Reminder};
+
+impl ThreadMachine {
+    /// Asks the model to go on with a run.
+    pub(crate) fn call_model(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        reminders: Vec<Reminder>,
+        attempt: u32,
+    ) {
+        let Some(run) = self.run(id) else { return };
+        let parts = (run.environment.clone(), run.model.clone(), run.leaf.or(self.thread.leaf));
+        let (Some(environment), Some(model), Some(leaf)) = parts else { return };
+        let turn_id = run.turn.clone();
+        let Some(connection) = context.directory.connections.get(&model.connection) else {
+            let error = RunError {
+                code: code_text(ErrorCode::NotConfigured),
+                message: "the connection of this conversation's model was removed".to_owned(),
+                provider: None,
+            };
+            self.fail_run(context, draft, id, error);
+            return;
+        };
+        let (call, item) = (ModelCallId::mint(context.ids), ItemId::mint(context.ids));
+        draft.effects.push(Effect::CallModel(Box::new(ModelCall {
+            thread: self.thread.id.clone(),
+            run: id.clone(),
+            call: call.clone(),
+            leaf,
+            environment,
+            connection: model.connection.clone(),
+            base_url: connection.base_url.clone(),
+            fence_seed: self.thread.fence_seed.clone(),
+            reminders: reminders.clone(),
+        })));
+        draft.closing.push(Event::ItemStart(ItemStart {
+            thread_id: self.thread.id.clone(),
+            turn_id,
+            item_id: item.clone(),
+            kind: ItemKind::AssistantMessage,
+            meta: ItemMeta::default(),
+        }));
+        if let Some(run) = self.run_mut(id) {
+            run.model_calls += 1;
+        }
+        self.model = Some(LiveModel {
+            call,
+            item,
+            text: String::new(),
+            reasoning: String::new(),
+            unsaved: 0,
+            checkpoint_at: None,
+            attempt,
+            retry_at: None,
+            finalizing: reminders.contains(&Reminder::Finalize),
+        });
+    }
+
+    /// The run that the live model call works for.
+    fn model_run(&self) -> Option<RunId> {
+        self.model.as_ref()?;
+        self.runs
+            .iter()
+            .find(|run| run.state == RunState::Running && run.batch.is_none())
+            .map(|run| run.id.clone())
+    }
+
+    /// Takes in what a model call brought. Returns whether a checkpoint is due.
+    pub(crate) fn on_model(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        call: &ModelCallId,
+        event: ModelInput,
+    ) -> bool {
+        if self.model.as_ref().is_none_or(|live| live.call != *call) {
+            return false;
+        }
+        let Some(run) = self.model_run() else { return false };
+        match event {
+            ModelInput::Delta { text, reasoning } => self.on_delta(context.now, draft, text, reasoning),
+            ModelInput::Completed(response) => {
+                self.on_response(context, draft, &run, response);
+                false
+            }
+            ModelInput::Failed(error) => {
+                self.on_failure(context, draft, &run, error);
+                false
+            }
+            ModelInput::Broken(message) => {
+                let error = RunError { code: code_text(ErrorCode::Internal), message, provider: None };
+                self.fail_run(context, draft, &run, error);
+                false
+            }
+        }
+    }
+
+    fn on_delta(&mut self, now: Timestamp, draft: &mut Draft, text: String, reasoning: String) -> bool {
+        let Some(live) = &mut self.model else { return false };
+        live.text.push_str(&text);
+        live.reasoning.push_str(&reasoning);
+        live.unsaved += text.len() + reasoning.len();
+        let item_id = live.item.clone();
+        let elapsed = live.checkpoint_at.is_none_or(|at| now.ms_since(at) >= CHECKPOINT_INTERVAL_MS);
+        let due = live.unsaved > 0 && (elapsed || live.unsaved >= CHECKPOINT_BYTES);
+        draft.events.push(Event::ItemDelta(ItemDelta {
+            thread_id: self.thread.id.clone(),
+            item_id,
+            text,
+            reasoning,
+        }));
+        due
+    }
+
+    /// What is streamed so far goes into a node that is marked incomplete.
+    pub(crate) fn checkpoint(&mut self, now: Timestamp, draft: &mut Draft) {
+        draft.relaxed = true;
+        let Some(run) = self.model_run() else { return };
+        self.store_partial(now, &run);
+    }
+
+    /// Stores what was streamed and not yet stored; returns the node.
+    fn store_partial(&mut self, now: Timestamp, id: &RunId) -> Option<u64> {
+        let live = self.model.as_mut()?;
+        live.unsaved = 0;
+        live.checkpoint_at = Some(now);
+        let live = live.clone();
+        let run = self.run(id)?;
+        let (partial, model) = (run.partial, run.model.clone()?);
+        if live.text.is_empty() && live.reasoning.is_empty() {
+            return partial;
+        }
+        let body = Body::Assistant {
+            item: live.item,
+            text: live.text,
+            reasoning: live.reasoning,
+            calls: Vec::new(),
+            connection: model.connection,
+            model: model.model,
+            usage: None,
+            incomplete: true,
+        };
+        if let Some(seq) = partial {
+            self.rewrite(seq, body);
+            return Some(seq);
+        }
+        let seq = self.place(now, id, body);
+        self.run_mut(id)?.partial = Some(seq);
+        Some(seq)
+    }
+
+    /// Ends a live model call before its answer is there: what was streamed is kept, and views are told.
+    pub(crate) fn abandon_model(&mut self, now: Timestamp, draft: &mut Draft, id: &RunId) {
+        let Some(live) = self.model.clone() else { return };
+        draft.effects.push(Effect::CancelModel { thread: self.thread.id.clone(), call: live.call });
+        if let Some(seq) = self.store_partial(now, id) {
+            draft.stored.push(seq);
+        }
+        if let Some(run) = self.run_mut(id) {
+            run.partial = None;
+        }
+        self.model = None;
+        draft.closing.push(self.item_complete(live.item, false));
+    }
+
+    pub(crate) fn item_complete(&self, item_id: ItemId, ok: bool) -> Event {
+        Event::ItemComplete(ItemComplete { thread_id: self.thread.id.clone(), item_id, ok })
+    }
+
+    fn on_response(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId, response: Response) {
+        if response.text.trim().is_empty() && response.tool_calls.is_empty() {
+            let mut error = ProviderError::new(ErrorKind::Protocol, Some(Reason::ResponseFormat));
+            error.upstream_message = Some("the model ended its answer without saying anything".to_owned());
+            return self.on_failure(context, draft, id, error);
+        }
+        let Some(live) = self.model.take() else { return };
+        let Some(model) = self.run(id).and_then(|run| run.model.clone()) else { return };
+        let calls: Vec<StoredCall> = if live.finalizing {
+            Vec::new()
+        } else {
+            let mint = |call: panelot_provider::ToolCall| StoredCall {
+                item: ItemId::mint(context.ids),
+                name: call.name,
+                arguments: call.arguments,
+                vendor: call.vendor,
+            };
+            response.tool_calls.into_iter().map(mint).collect()
+        };
+        let usage = response.usage.map(usage_record);
+        let states = calls.iter().map(proposed).collect::<Vec<_>>();
+        let body = Body::Assistant {
+            item: live.item.clone(),
+            text: response.text,
+            reasoning: response.reasoning,
+            calls,
+            connection: model.connection,
+            model: model.model,
+            usage,
+            incomplete: response.stop_reason == panelot_provider::StopReason::MaxTokens,
+        };
+        let seq = self.store_answer(context.now, draft, id, body);
+        draft.closing.push(self.item_complete(live.item, true));
+        self.count_usage(draft, id, usage);
+        if !states.is_empty() {
+            if let Some(run) = self.run_mut(id) {
+                run.batch = Some(Batch { assistant_seq: seq, calls: states });
+            }
+            return self.advance(context, draft, id);
+        }
+        if live.finalizing {
+            let details = json!({"failures": FAILURES_STOP});
+            self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::TooManyFailures, details });
+            return self.end_run(context, draft, id, RunState::Failed, StopReason::Error);
+        }
+        let reason = match response.stop_reason {
+            panelot_provider::StopReason::MaxTokens => StopReason::MaxTokens,
+            panelot_provider::StopReason::ContentFilter => StopReason::ContentFilter,
+            panelot_provider::StopReason::End | panelot_provider::StopReason::ToolUse => StopReason::End,
+        };
+        self.end_run(context, draft, id, RunState::Completed, reason);
+    }
+
+    fn store_answer(&mut self, now: Timestamp, draft: &mut Draft, id: &RunId, body: Body) -> u64 {
+        let partial = self.run_mut(id).and_then(|run| run.partial.take());
+        match partial {
+            Some(seq) => {
+                self.rewrite(seq, body);
+                draft.stored.push(seq);
+                seq
+            }
+            None => self.append(draft, now, id, body),
+        }
+    }
+
+    fn count_usage(&mut self, draft: &mut Draft, id: &RunId, usage: Option<Usage>) {
+        let Some(usage) = usage else { return };
+        self.thread.stats.total_tokens += usage.input + usage.output;
+        let Some(run) = self.run_mut(id) else { return };
+        run.usage.input += usage.input;
+        run.usage.output += usage.output;
+        run.usage.cache_read += usage.cache_read;
+        run.usage.cache_write += usage.cache_write;
+        let turn_id = run.turn.clone();
+        draft.events.push(Event::TokenUsage(TokenUsage {
+            thread_id: self.thread.id.clone(),
+            turn_id,
+            usage: usage_view(usage),
+        }));
+    }
+
+    fn on_failure(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId, error: ProviderError) {
+        let Some(live) = &mut self.model else { return };
+        let seen = !live.text.is_empty() || !live.reasoning.is_empty();
+        let output = if seen { retry::Output::Seen } else { retry::Output::None };
+        let jitter = jitter(&context.ids.next_uuid());
+        if let Some(delay) = retry::next(live.attempt, &error, output, jitter) {
+            live.retry_at = Some(context.now.plus_ms(delay));
+            return;
+        }
+        let provider = serde_json::to_value(&error).ok();
+        let error = RunError {
+            code: code_text(ErrorCode::ProviderError),
+            message: format!("{error}").chars().take(2000).collect(),
+            provider,
+        };
+        self.fail_run(context, draft, id, error);
+    }
+
+    /// Ends a run with an error that the conversation shows.
+    pub(crate) fn fail_run(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        error: RunError,
+    ) {
+        self.abandon_model(context.now, draft, id);
+        let details = json!({"code": error.code, "message": error.message, "provider": error.provider});
+        self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::ModelError, details });
+        if let Some(run) = self.run_mut(id) {
+            run.error = Some(error);
+        }
+        self.end_run(context, draft, id, RunState::Failed, StopReason::Error);
+    }
+
+    /// Asks again when a back-off has run out.
+    pub(crate) fn retry_model(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
+        let due = |live: &LiveModel| live.retry_at.is_some_and(|at| at <= context.now);
+        let Some(live) = self.model.clone().filter(due) else { return };
+        let Some(id) = self.model_run() else { return };
+        // The failed attempt has shown nothing; its item ends and a new one begins.
+        draft.events.push(self.item_complete(live.item, false));
+        self.model = None;
+        let mut reminders = self.run(&id).map(reminders_for).unwrap_or_default();
+        if live.finalizing {
+            reminders = vec![Reminder::Finalize];
+        }
+        self.call_model(context, draft, &id, reminders, live.attempt + 1);
+    }
+
+    /// Whether what was streamed should be stored although nothing new came.
+    pub(crate) fn is_checkpoint_due(&self, now: Timestamp) -> bool {
+        self.model.as_ref().is_some_and(|live| {
+            live.unsaved > 0 && live.checkpoint_at.is_none_or(|at| now.ms_since(at) >= CHECKPOINT_INTERVAL_MS)
+        })
+    }
+}
+
+/// What a model is told beside the conversation after its calls.
+pub(crate) fn reminders_for(run: &Run) -> Vec<Reminder> {
+    match run.failures {
+        failures if failures >= FAILURES_STOP => vec![Reminder::Finalize],
+        FAILURES_REMIND => vec![Reminder::ChangeApproach],
+        _ => Vec::new(),
+    }
+}
+
+fn proposed(call: &StoredCall) -> Call {
+    Call { item: call.item.clone(), state: CallState::Proposed, target: None, attempts: 0, approval: None }
+}
+
+const fn usage_record(usage: panelot_provider::Usage) -> Usage {
+    Usage {
+        input: usage.input,
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+    }
+}
+
+/// A number that the engine's seeded source makes, for spreading retries.
+fn jitter(uuid: &str) -> u64 {
+    uuid.get(..8).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or_default()
+}

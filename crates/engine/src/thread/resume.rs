@@ -1,0 +1,102 @@
+//! What the person says of runs that stand still.
+
+use panelot_base::RunId;
+use panelot_protocol::event::ErrorCode;
+use panelot_protocol::op::Resolution;
+use panelot_protocol::snapshot::StopReason;
+use panelot_records::node::ResultOutcome;
+use panelot_records::{CallState, RunState};
+use serde_json::json;
+
+use super::outcome::Settled;
+use super::{Context, Draft, ThreadMachine};
+use crate::receipt::{Admitted, Refused};
+use crate::step::Reminder;
+use panelot_prompts::wording;
+
+impl ThreadMachine {
+    fn standing(&self, id: &RunId, state: RunState) -> Result<(), Refused> {
+        match self.run(id) {
+            None => Err(Refused::new(ErrorCode::InvalidCommand, "this run is over")),
+            Some(run) if run.state != state => {
+                Err(Refused::new(ErrorCode::InvalidCommand, "this run does not stand still any more"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Goes on with a run that a restart cut short.
+    pub(crate) fn resume(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+    ) -> Result<Admitted, Refused> {
+        self.standing(id, RunState::Interrupted)?;
+        if self.head_run().is_some() {
+            return Err(Refused::new(
+                ErrorCode::TurnMismatch,
+                "the conversation is busy with another message",
+            ));
+        }
+        self.set_state(id, RunState::Running);
+        self.announce_turn(context, draft, id);
+        let reminders = if self.ends_cut_off() { vec![Reminder::ContinueAnswer] } else { Vec::new() };
+        if self.run(id).is_some_and(|run| run.batch.is_some()) {
+            self.advance(context, draft, id);
+        } else {
+            self.call_model(context, draft, id, reminders, 1);
+        }
+        Ok(self.admitted(id))
+    }
+
+    fn ends_cut_off(&self) -> bool {
+        let newest = self.thread.leaf.and_then(|leaf| self.node(leaf)).map(|node| &node.body);
+        matches!(newest, Some(panelot_records::Body::Assistant { incomplete: true, text, .. }) if !text.trim().is_empty())
+    }
+
+    /// Says what became of a write whose end was not seen.
+    pub(crate) fn resolve_uncertain(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        resolution: Resolution,
+    ) -> Result<Admitted, Refused> {
+        self.standing(id, RunState::PausedUncertain)?;
+        let batch = self.run(id).and_then(|run| run.batch.as_ref());
+        let uncertain = batch.and_then(|batch| {
+            batch.calls.iter().find(|call| matches!(call.state, CallState::Uncertain { .. })).cloned()
+        });
+        let Some(call) = uncertain else {
+            return Err(Refused::new(ErrorCode::InvalidCommand, "no call of this run is in doubt"));
+        };
+        match resolution {
+            Resolution::Retry => {
+                let state = match call.approval.clone() {
+                    Some(approval) => CallState::Approved { approval },
+                    None => CallState::Proposed,
+                };
+                if let Some(call) = self.call_mut(id, &call.item) {
+                    call.state = state;
+                }
+                self.set_state(id, RunState::Running);
+                self.announce_turn(context, draft, id);
+                self.advance(context, draft, id);
+            }
+            Resolution::MarkDone => {
+                self.set_state(id, RunState::Running);
+                self.announce_turn(context, draft, id);
+                let settled = Settled::new(
+                    ResultOutcome::Ok,
+                    wording::settled_done(),
+                    json!({"type": "confirmedDone"}),
+                );
+                self.settle(context, draft, id, &call.item, settled);
+                self.advance(context, draft, id);
+            }
+            Resolution::Fail => self.end_run(context, draft, id, RunState::Failed, StopReason::Error),
+        }
+        Ok(self.admitted(id))
+    }
+}
