@@ -26,11 +26,11 @@ export async function click(element: Element, run: Run): Promise<ActionResult> {
 function pressAndRelease(spot: Spot, element: Element): void {
   const view = viewOf(spot.hit);
   const send = (target: Element, type: string, buttons: number, bubbles = true): boolean => {
-    const pointer = type.startsWith("pointer");
+    const pointer = type.startsWith("pointer") || type === "click";
     const init = {
       bubbles, cancelable: bubbles, composed: true, view, clientX: spot.x, clientY: spot.y, buttons,
       screenX: spot.x + view.screenX, screenY: spot.y + view.screenY,
-      button: /move|over|enter/.test(type) ? (pointer ? -1 : 0) : 0, detail: /down|up|click/.test(type) && !pointer ? 1 : 0,
+      button: pointer && /move|over|enter/.test(type) ? -1 : 0, detail: /^mouse(down|up)$|^click$/.test(type) ? 1 : 0,
       ...(pointer ? { pointerId: 1, pointerType: "mouse", isPrimary: true, pressure: buttons ? 0.5 : 0, width: 1, height: 1 } : {}),
     };
     return target.dispatchEvent(pointer ? new PointerEvent(type, init) : new MouseEvent(type, init));
@@ -148,9 +148,9 @@ async function enter(field: HTMLElement, text: string, wanted: string, clear: bo
   const input = field as HTMLInputElement;
   const picker = field.localName === "input" && /^(date|time|month|week|datetime-local|color|range)$/.test(input.type);
   if (picker) return setValue(input, wanted, text);
-  selectForEntry(field, clear);
-  const inputType = text ? "insertText" : "deleteContentBackward";
-  const data = text || null;
+  const insert = selectForEntry(field, clear) ? text : wanted;
+  const inputType = insert ? "insertText" : "deleteContentBackward";
+  const data = insert || null;
   const asked = new InputEvent("beforeinput", { bubbles: true, cancelable: true, composed: true, inputType, data });
   if (!field.dispatchEvent(asked)) {
     // The page enters it by itself, as rich editors do.
@@ -160,7 +160,7 @@ async function enter(field: HTMLElement, text: string, wanted: string, clear: bo
   const owner = field.ownerDocument;
   const value = (): string => plainValue(field) ?? "";
   const start = value();
-  const done = owner.execCommand(text ? "insertText" : "delete", false, text || undefined);
+  const done = owner.execCommand(insert ? "insertText" : "delete", false, insert || undefined);
   if (isEditingHost(field)) {
     if (!done || (value() === start && start !== wanted)) await paste(field, text, run);
     return;
@@ -169,18 +169,19 @@ async function enter(field: HTMLElement, text: string, wanted: string, clear: bo
   else field.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-function selectForEntry(field: HTMLElement, clear: boolean): void {
+/** Selects what is to be replaced. False when only the whole can be, although text was to be added. */
+function selectForEntry(field: HTMLElement, clear: boolean): boolean {
   const input = field as HTMLInputElement;
   if (!isEditingHost(field)) {
     input.select();
-    if (clear) return;
+    if (clear) return true;
     try {
       input.setSelectionRange(input.value.length, input.value.length);
+      return true;
     } catch {
-      // E-mail and number fields have no caret for scripts: writing the whole value again has the same end.
-      return;
+      // E-mail and number fields have no caret for scripts.
+      return false;
     }
-    return;
   }
   const owner = field.ownerDocument;
   const range = owner.createRange();
@@ -189,6 +190,7 @@ function selectForEntry(field: HTMLElement, clear: boolean): void {
   const selection = owner.getSelection();
   selection?.removeAllRanges();
   selection?.addRange(range);
+  return true;
 }
 
 /** Scripts of the page see the value's own setter; this world's goes straight to the field, as typing does. */
