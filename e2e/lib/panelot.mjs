@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ROOT, TEST_BUILD, extensionId, flags, program } from "./chromium.mjs";
+import { ROOT, TEST_BUILD, extensionId, flags, isBranded, program } from "./chromium.mjs";
 import { stopWorkers } from "./cdp.mjs";
 import { Testkit } from "./testkit.mjs";
 import * as wire from "./wire.mjs";
@@ -17,27 +17,35 @@ const CONNECTION = "testkit";
 
 /** A browser with Panelot and a testkit. */
 export class Panelot {
-  /** Starts both. `language` is a BCP 47 tag for the browser's own language. */
-  static async start({ language = "en-US", connected = true, testkit } = {}) {
-    const kit = testkit ?? (await Testkit.start());
+  /** Starts both, with the extension of this folder. */
+  static async start({ connected = true, extension = TEST_BUILD, headless = true } = {}) {
+    const testkit = await Testkit.start();
     const profile = await mkdtemp(join(tmpdir(), "panelot-profile-"));
+    const browser = program();
+    // Branded Chrome ignores --load-extension and takes an extension over the DevTools pipe only.
+    const branded = isBranded(browser) || process.env.PANELOT_LOAD === "cdp";
     const context = await chromium.launchPersistentContext(profile, {
-      executablePath: program(),
-      headless: true,
+      executablePath: browser,
+      headless,
       viewport: null,
-      args: [...flags({ extensions: [TEST_BUILD] }), `--lang=${language}`, "--window-size=1280,800"],
-      env: { ...process.env, LANGUAGE: language.replace("-", "_") },
+      args: [
+        ...flags({ headless, extensions: branded ? [] : [extension] }), "--window-size=1280,800",
+        ...(branded ? ["--enable-unsafe-extension-debugging"] : []),
+      ],
       ignoreDefaultArgs: ["--disable-extensions", "--enable-automation"],
     });
-    const panelot = new Panelot(kit, context, profile, testkit === undefined);
+    const panelot = new Panelot(testkit, context, profile, extensionId(extension));
+    if (branded) {
+      const session = await context.browser().newBrowserCDPSession();
+      panelot.id = (await session.send("Extensions.loadUnpacked", { path: extension })).id;
+    }
     await panelot.#open();
     if (connected) await panelot.connect();
     return panelot;
   }
 
-  constructor(testkit, context, profile, ownsTestkit) {
-    Object.assign(this, { testkit, context, profile, ownsTestkit, log: [] });
-    this.id = extensionId(TEST_BUILD);
+  constructor(testkit, context, profile, id) {
+    Object.assign(this, { testkit, context, profile, id, log: [] });
     const note = (where) => (message) => this.log.push(`${where}: ${message.type()}: ${message.text()}`);
     const watch = (page) => {
       page.on("console", note("page"));
@@ -169,7 +177,7 @@ export class Panelot {
 
   async close() {
     await this.context.close();
-    if (this.ownsTestkit) await this.testkit.stop();
+    await this.testkit.stop();
     await rm(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 }

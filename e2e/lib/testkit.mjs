@@ -6,11 +6,12 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ROOT } from "./chromium.mjs";
 
-/** The program: PANELOT_TESTKIT, or the one that cargo builds. */
+/** The program: in the folder that `cargo xtask` names, else where cargo builds it. */
 function program() {
-  if (process.env.PANELOT_TESTKIT) return process.env.PANELOT_TESTKIT;
-  const target = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
-  const file = join(target, "debug", process.platform === "win32" ? "testkit.exe" : "testkit");
+  const name = process.platform === "win32" ? "testkit.exe" : "testkit";
+  const programs = process.env.PANELOT_PROGRAMS;
+  if (programs) return join(programs, name);
+  const file = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", name);
   if (!existsSync(file)) execFileSync("cargo", ["build", "-p", "panelot-testkit"], { cwd: ROOT, stdio: "inherit" });
   return file;
 }
