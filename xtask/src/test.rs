@@ -97,7 +97,8 @@ pub(crate) fn wasm() -> Result<Tally> {
     let mut total = Tally::default();
     for package in packages {
         let mut tests = tools.wasm.cargo("test");
-        tests.args(["--quiet", "--package", &package, "--lib", "--tests", "--no-fail-fast"]);
+        // Not --quiet: cargo would hand that on to the runner, which does not know it.
+        tests.args(["--package", &package, "--lib", "--tests", "--no-fail-fast"]);
         tests.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", &runner);
         tests.env("CHROMEDRIVER", &driver);
         tests.env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &capabilities);
