@@ -4,6 +4,8 @@ import { attribute, collapse, flatChildren, isElement, referenced, styleOf } fro
 import { NAME_FROM_CONTENT, isEditable, isSecret, labelsOf, roleOf } from "./role";
 
 interface Walk {
+  /** The element that is being named. */
+  self: Element;
   visited: Set<Node>;
   /** Below an aria-labelledby: references are not followed again. */
   byReference: boolean;
@@ -14,18 +16,18 @@ interface Walk {
 }
 
 export const accessibleName = (element: Element): string =>
-  collapse(textOf(element, { visited: new Set(), byReference: false, hiddenCounts: false, inner: false }));
+  collapse(textOf(element, { self: element, visited: new Set(), byReference: false, hiddenCounts: false, inner: false }));
 
 export function accessibleDescription(element: Element, name: string): string {
   const described = referenced(element, "aria-describedby");
   const text = described.length
-    ? described.map((at) => collapse(textOf(at, referenceWalk(at)))).join(" ")
+    ? described.map((at) => collapse(textOf(at, referenceWalk(at, element)))).join(" ")
     : attribute(element, "aria-description") || attribute(element, "title");
   return collapse(text) === name ? "" : collapse(text);
 }
 
-const referenceWalk = (at: Element): Walk => ({
-  visited: new Set(), byReference: true, hiddenCounts: isHidden(at), inner: true,
+const referenceWalk = (at: Element, self: Element): Walk => ({
+  self, visited: new Set(), byReference: true, hiddenCounts: isHidden(at), inner: true,
 });
 
 function isHidden(element: Element): boolean {
@@ -46,16 +48,13 @@ function textOf(node: Node, walk: Walk): string {
   if (!walk.byReference) {
     const references = referenced(element, "aria-labelledby");
     if (references.length) {
-      const text = references.map((at) => {
-        const inner = referenceWalk(at);
-        // The element may name itself as one of its labels; then its own reference is not followed again.
-        return collapse(textOf(at, inner));
-      }).join(" ");
+      const text = references.map((at) => collapse(textOf(at, referenceWalk(at, walk.self)))).join(" ");
       if (text.trim()) return text;
     }
   }
 
-  if (walk.inner) {
+  // An element may name itself as one of its labels; then it is not a control inside a label.
+  if (walk.inner && element !== walk.self) {
     const value = embeddedValue(element, role);
     if (value !== null) return value;
   }
@@ -68,14 +67,13 @@ function textOf(node: Node, walk: Walk): string {
     if (native !== null && native.trim()) return native;
   }
 
-  if (NAME_FROM_CONTENT.has(role) || walk.inner) {
+  // A menu inside a label is something to operate, not something to read.
+  if (NAME_FROM_CONTENT.has(role) || (walk.inner && role !== "menu" && role !== "menubar")) {
     const content = contentText(element, walk);
     if (content.trim()) return content;
   }
-  if (element.localName === "iframe" || !walk.inner || NAME_FROM_CONTENT.has(role) || attribute(element, "title")) {
-    return attribute(element, "title") || attribute(element, "placeholder") || attribute(element, "aria-placeholder");
-  }
-  return "";
+  if (walk.inner && role === "none") return "";
+  return attribute(element, "title") || attribute(element, "placeholder") || attribute(element, "aria-placeholder");
 }
 
 /** What a control inside a label contributes: its value. */
@@ -85,12 +83,13 @@ function embeddedValue(element: Element, role: string): string | null {
   if (role === "textbox" || role === "searchbox") {
     return element.localName === "input" || element.localName === "textarea" ? input.value : collapse(element.textContent ?? "");
   }
-  if (element.localName === "select") {
+  if (element.localName === "select" && /^(combobox|listbox)$/.test(role)) {
     return [...(element as HTMLSelectElement).selectedOptions].map((option) => collapse(option.label || option.text)).join(" ");
   }
   if (role === "combobox" || role === "listbox") {
     if (isEditable(element) && "value" in element) return input.value;
-    const chosen = [...element.querySelectorAll('[role~="option"][aria-selected="true"]')];
+    const scopes = [element, ...referenced(element, "aria-owns")];
+    const chosen = scopes.flatMap((scope) => [...scope.querySelectorAll('[role~="option"][aria-selected="true"]')]);
     if (chosen.length) return chosen.map((option) => accessibleName(option)).join(" ");
     const inner = element.querySelector("input");
     if (inner) return inner.value;

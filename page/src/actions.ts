@@ -115,10 +115,11 @@ export async function type(
     run.check();
     // Looked at again: a script may have turned the field into a secret one since.
     if (isSecret(field)) throw new Failure("secret_field", "the person must fill this field");
-    run.dispatching();
-    moveFocus(field);
     const before = plainValue(field) ?? "";
     const wanted = clear ? text : before + text;
+    if (!takes(field, wanted)) throw new Failure("not_effective", formatHint(field), { value: { type: "text", text: before } });
+    run.dispatching();
+    moveFocus(field);
     if (before !== wanted) await enter(field, text, wanted, clear, run);
     const submission = submit ? await pressEnter(field, watch, run) : "notAsked";
     const observed = await watch.settle(run);
@@ -143,6 +144,15 @@ const FORMATS: Record<string, string> = {
   number: "only a number fits", range: "only a number within its range fits",
 };
 const formatHint = (field: Element): string => FORMATS[(field as HTMLInputElement).type] ?? "the field kept its old value";
+
+/** Whether the field's type can hold the text at all, tried on a twin so that the field keeps what it has. */
+function takes(field: Element, wanted: string): boolean {
+  if (field.localName !== "input" || !wanted || !((field as HTMLInputElement).type in FORMATS)) return true;
+  const twin = document.createElement("input");
+  twin.type = (field as HTMLInputElement).type;
+  twin.value = wanted;
+  return twin.type === "color" ? twin.value === wanted.toLowerCase() : twin.value !== "";
+}
 
 async function enter(field: HTMLElement, text: string, wanted: string, clear: boolean, run: Run): Promise<void> {
   const input = field as HTMLInputElement;

@@ -343,8 +343,9 @@ describe("typing", () => {
     assert.deepEqual(await typed("textbox", "Mail", "b.test", { clear: false }), ["a@b.test", true]);
     assert.deepEqual(await typed("textbox", "Plain", ""), ["", true]);
     const refused = failure(await executor.type("textbox", "Day", "tomorrow"));
-    assert.equal(refused.code, "not_effective");
+    assert.deepEqual([refused.code, refused.reach, refused.value.text], ["not_effective", "notStarted", "2026-11-30"]);
     assert.match(refused.message, /2026-11-30/);
+    assert.equal(await page.evaluate(() => document.querySelector("[type=date]").value), "2026-11-30");
   });
 
   test("a field that a framework controls keeps the text", async () => {
