@@ -92,10 +92,6 @@ fn assemble(kind: BuildKind, tools: BuildTools, fresh: &Path) -> Result<()> {
 
 /// Bundles the page executor into one classic script, which is what a content script must be.
 fn bundle_page(profile: Profile, fresh: &Path) -> Result<()> {
-    if !project::root().join(PAGE_ENTRY).is_file() {
-        project::say(format!("{PAGE_ENTRY} is not there yet: page.js is left out"));
-        return Ok(());
-    }
     let mut esbuild = process::command("node_modules/.bin/esbuild");
     esbuild.args([PAGE_ENTRY, "--bundle", "--format=iife", ESBUILD_TARGET, "--log-level=warning"]);
     esbuild.arg(format!("--outfile={}", fresh.join("page.js").display()));

@@ -115,7 +115,8 @@ fn compare_keys<T: PartialEq>(
 /// True for Rust files that only tests compile.
 fn is_test_file(file: &str) -> bool {
     let path = Path::new(file);
-    path.file_name().is_some_and(|name| name == "tests.rs")
+    file.ends_with("/tests.rs")
+        || file.ends_with("_tests.rs")
         || path.components().any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "benches")))
 }
 
@@ -134,7 +135,8 @@ mod tests {
 
     #[test]
     fn test_files_are_told_from_others() {
-        assert!(is_test_file("crates/a/src/run/tests.rs") && is_test_file("crates/a/tests/it/main.rs"));
+        assert!(is_test_file("crates/a/src/run/tests.rs") && is_test_file("crates/a/src/run_tests.rs"));
+        assert!(is_test_file("crates/a/tests/it/main.rs"));
         assert!(!is_test_file("crates/testkit/src/lib.rs") && !is_test_file("xtask/src/test.rs"));
     }
 }
