@@ -1,8 +1,8 @@
-//! The `chrome.*` calls that Panelot makes, typed. Nothing is decided here.
+//! The `chrome.*` calls that Panelot makes, typed, and the driver that carries out the engine's browser commands.
 //!
 //! Every call goes through the trait [`Api`] as JSON: [`Chrome`] hands it to the browser, `fake::FakeChrome` answers it
 //! from a script, and the typed functions (one module per namespace of `chrome`) are the same over both. Events come as
-//! [`ChromeEvent`]. Read next: `api.rs`, then `event.rs`.
+//! [`ChromeEvent`]. Read next: `api.rs`, `event.rs`, then `gateway.rs`. Nothing is decided here.
 
 mod api;
 mod browser;
@@ -11,6 +11,7 @@ mod clock;
 mod event;
 #[cfg(not(target_family = "wasm"))]
 pub mod fake;
+mod gateway;
 pub mod permissions;
 mod port;
 pub mod tabs;
@@ -21,4 +22,5 @@ pub use browser::{Chrome, JsPort, Ports};
 pub use calls::{action, alarms, i18n, notifications, runtime, scripting, side_panel, storage, windows};
 pub use clock::Clock;
 pub use event::{ChromeEvent, EventError, PortId, Sender, decode};
+pub use gateway::{Gateway, Lookup};
 pub use port::{Connect, Port};

@@ -80,8 +80,8 @@ pub async fn query(api: &impl Api, query: Query) -> Result<Vec<Tab>, ChromeError
 ///
 /// # Errors
 /// [`ChromeError`] when the tab is closed or the address is not one.
-pub async fn navigate(api: &impl Api, tab_id: u32, url: &str) -> Result<Tab, ChromeError> {
-    read("tabs.update", api.call("tabs.update", vec![json!(tab_id), json!({"url": url})]).await?)
+pub async fn navigate(api: &impl Api, tab_id: u32, url: &str) -> Result<(), ChromeError> {
+    api.call("tabs.update", vec![json!(tab_id), json!({"url": url})]).await.map(drop)
 }
 
 /// Brings a tab to the front of its window.
