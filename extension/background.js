@@ -9,7 +9,8 @@ import init, * as engine from "./background/panelot_background.js";
 const WASM = "background/panelot_background_bg.wasm";
 const EVENTS = [
   "runtime.onMessage", "runtime.onInstalled", "runtime.onStartup", "runtime.onUpdateAvailable", "alarms.onAlarm",
-  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted", "notifications.onClicked",
+  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted",
+  "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred", "notifications.onClicked",
   "permissions.onAdded", "permissions.onRemoved", "debugger.onEvent", "debugger.onDetach", "storage.onChanged",
   "action.onClicked", "commands.onCommand",
 ];
