@@ -9,10 +9,9 @@ import init, * as engine from "./background/panelot_background.js";
 const WASM = "background/panelot_background_bg.wasm";
 const EVENTS = [
   "runtime.onMessage", "runtime.onInstalled", "runtime.onStartup", "runtime.onUpdateAvailable", "alarms.onAlarm",
-  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted",
-  "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred", "notifications.onClicked",
-  "permissions.onAdded", "permissions.onRemoved", "debugger.onEvent", "debugger.onDetach", "storage.onChanged",
-  "action.onClicked", "commands.onCommand",
+  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "action.onClicked", "commands.onCommand", "storage.onChanged",
+  "webNavigation.onCommitted", "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred", "debugger.onEvent",
+  "debugger.onDetach", "notifications.onClicked", "permissions.onAdded", "permissions.onRemoved",
 ];
 const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
 const TRAPS_TO_QUARANTINE = 2;
