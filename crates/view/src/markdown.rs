@@ -4,6 +4,7 @@
 
 mod build;
 mod document;
+mod fence;
 mod link;
 mod tree;
 

@@ -1,1 +1,6 @@
-//! The client machine against scripted engines.
+//! The client machine against a fake Port and a small model of the engine.
+
+mod behaviour;
+mod engine;
+mod joining;
+mod rig;

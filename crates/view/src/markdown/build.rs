@@ -33,6 +33,8 @@ pub(super) struct TopBlock {
     pub(super) range: Range<usize>,
     /// The labels it refers to, defined or not.
     pub(super) labels: BTreeSet<String>,
+    /// For a list: where its items begin.
+    pub(super) items: Vec<usize>,
 }
 
 /// What came of parsing a text.
@@ -69,9 +71,12 @@ pub(super) fn parse(text: &str, known: &Definitions) -> Parsed {
     parsed.definitions.sort_by_key(|(_, _, start)| *start);
     let mut builder = Builder { stack: vec![Frame::new(Kind::Root)], known, labels: &labels };
     let mut range = 0..0;
+    let mut items = Vec::new();
     for (event, at) in parser.into_offset_iter() {
-        if builder.stack.len() == 1 {
-            range = at;
+        match builder.stack.len() {
+            1 => range = at,
+            2 if matches!(event, Event::Start(Tag::Item)) => items.push(at.start),
+            _ => {}
         }
         builder.event(event);
         if let [root] = builder.stack.as_mut_slice() {
@@ -79,6 +84,7 @@ pub(super) fn parse(text: &str, known: &Definitions) -> Parsed {
                 block,
                 range: range.clone(),
                 labels: std::mem::take(&mut *labels.borrow_mut()),
+                items: std::mem::take(&mut items),
             }));
         }
     }
@@ -252,7 +258,13 @@ impl Builder<'_> {
             | Tag::DefinitionListDefinition
             | Tag::MetadataBlock(_) => Kind::Flat,
         };
-        if self.stack.len() >= DEPTH_MAX {
+        // Lists and tables need room for their parts.
+        let parts = match kind {
+            Kind::List(_) => 1,
+            Kind::Table(_) => 2,
+            _ => 0,
+        };
+        if self.stack.len() + parts >= DEPTH_MAX {
             kind = Kind::Flat;
         }
         let is_block = matches!(

@@ -1,14 +1,16 @@
 //! A document that grows at its end.
 //!
-//! Block structure is decided line by line, so a top-level block is final once a complete line has begun another one.
-//! Final blocks are never parsed again, except when a reference that they use is defined later.
+//! Block structure is decided line by line, so a block is final once a complete line has ended it or begun another
+//! one. Final blocks, and final items of a list that still grows, are never parsed again, except when a reference that
+//! they use is defined later; a growing code block is not parsed at all.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::build::{Definitions, TopBlock, parse};
-use super::tree::Block;
+use super::build::{Definition, Definitions, TopBlock, parse};
+use super::fence::Fence;
+use super::tree::{Block, Item};
 
 /// A top-level block as a renderer keys it.
 #[derive(Clone, Debug)]
@@ -28,6 +30,24 @@ struct Closed {
     labels: BTreeSet<String>,
 }
 
+/// The final items of a list that still grows.
+#[derive(Clone, Debug)]
+struct GrowingList {
+    start: Option<u64>,
+    items: Vec<Arc<Item>>,
+    labels: BTreeSet<String>,
+}
+
+/// A code block at the end whose fence is open: its code is the text after the first line.
+#[derive(Clone, Debug)]
+struct GrowingCode {
+    fence: Fence,
+    /// Where the code begins.
+    start: usize,
+    /// Where its last line begins.
+    line: usize,
+}
+
 /// A Markdown text and its tree.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -35,8 +55,12 @@ pub struct Document {
     nodes: Vec<Node>,
     /// For each of the first nodes: those that are final.
     closed: Vec<Closed>,
-    /// Where the text begins that may still change its meaning.
-    open_start: usize,
+    /// Where the source of the first block begins that is not final.
+    open_block: usize,
+    /// Where the text begins that must be parsed; behind `open_block` when that is a list with final items.
+    open_text: usize,
+    list: Option<GrowingList>,
+    code: Option<GrowingCode>,
     /// Definitions in text that is final.
     known: Definitions,
     /// Those, and the ones after them.
@@ -97,15 +121,16 @@ impl Document {
             return;
         }
         self.revision += 1;
-        self.text.extend(more.chars().filter(|c| *c != '\r').map(|c| if c == '\0' { '\u{fffd}' } else { c }));
-        self.parse_open();
+        self.text.extend(clean(more));
+        if !self.grow_code() {
+            self.parse_open();
+        }
     }
 
     /// Makes `text` the whole text. Costs nothing when it is that already, and little when it only continues it.
     /// Returns whether anything changed.
     pub fn set(&mut self, text: &str) -> bool {
-        let clean: String =
-            text.chars().filter(|c| *c != '\r').map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect();
+        let clean: String = clean(text).collect();
         if let Some(more) = clean.strip_prefix(self.text.as_str()) {
             self.append(more);
             return !more.is_empty();
@@ -116,19 +141,63 @@ impl Document {
         true
     }
 
+    /// Adds new text to a growing code block. Returns whether that is all there was to do.
+    fn grow_code(&mut self) -> bool {
+        let Some(code) = &mut self.code else { return false };
+        let lines = self.text.get(code.line..).unwrap_or_default();
+        let Some(node) = self.nodes.last_mut().filter(|_| !code.fence.closes_in(lines)) else {
+            self.code = None;
+            return false;
+        };
+        code.line = lines.rfind('\n').map_or(code.line, |newline| code.line + newline + 1);
+        // The parser shows no last line of up to three spaces: a closing fence may follow them.
+        let last = self.text.get(code.line..).unwrap_or_default();
+        let end = if matches!(last, "" | " " | "  " | "   ") { code.line } else { self.text.len() };
+        let content = self.text.get(code.start..end).unwrap_or_default();
+        if let Block::Code { code, .. } = Arc::make_mut(&mut node.block)
+            && let Some(more) = content.get(code.len()..)
+        {
+            code.push_str(more);
+            node.revision = self.revision;
+        }
+        true
+    }
+
     fn parse_open(&mut self) {
-        let region = self.text.get(self.open_start..).unwrap_or_default();
-        let parsed = parse(region, &self.known);
+        let from = self.open_text;
+        let region = self.text.get(from..).unwrap_or_default();
+        let mut parsed = parse(region, &self.known);
         let (final_blocks, bytes) = count_final(region, &parsed.blocks, &self.known);
         self.parsed_bytes += (region.len() + bytes) as u64;
-        let first_open = self.closed.len();
-        let region_start = self.open_start;
-        for top in parsed.blocks.iter().take(final_blocks) {
-            let end = region_start + line_end(region, top.range.end);
-            self.closed.push(Closed { source: self.open_start..end, labels: top.labels.clone() });
-            self.open_start = end;
+        let complete = region.rfind('\n').map_or(0, |newline| newline + 1);
+        if let Some(list) = &self.list
+            && !parsed.blocks.first_mut().is_some_and(|first| list.continue_in(&mut first.block))
+        {
+            // Not reached as far as is known; parsing the list as a whole is always right.
+            (self.list, self.open_text) = (None, self.open_block);
+            return self.parse_open();
         }
-        let committed = self.open_start - region_start;
+        let first_open = self.closed.len();
+        for top in parsed.blocks.iter().take(final_blocks) {
+            let Some(end) = block_end(region, top, &parsed.definitions) else { break };
+            let end = from + end;
+            let mut labels = top.labels.clone();
+            labels.extend(self.list.take().into_iter().flat_map(|list| list.labels));
+            self.closed.push(Closed { source: self.open_block..end, labels });
+            (self.open_block, self.open_text) = (end, end);
+        }
+        let closed_now = self.closed.len() - first_open;
+        if let Some(top) = parsed.blocks.get(closed_now) {
+            if let Some(at) =
+                top.items.iter().rev().find(|at| **at < complete).filter(|_| top.items.len() > 1)
+            {
+                self.close_items(from, *at, complete, top);
+            }
+            if parsed.blocks.len() == closed_now + 1 {
+                self.code = self.growing_code(from + top.range.start, &top.block);
+            }
+        }
+        let committed = self.open_text - from;
         self.place(first_open, parsed.blocks);
         let mut effective = self.known.clone();
         for (label, definition, start) in parsed.definitions {
@@ -138,6 +207,32 @@ impl Document {
             effective.entry(label).or_insert(definition);
         }
         self.redefine(effective);
+    }
+
+    /// The items before the last one that a complete line began are final.
+    fn close_items(&mut self, from: usize, last: usize, complete: usize, top: &TopBlock) {
+        let Block::List { start, items } = &top.block else { return };
+        let open = top.items.iter().filter(|at| **at >= last || **at >= complete).count();
+        let labels =
+            self.list.take().into_iter().flat_map(|list| list.labels).chain(top.labels.clone()).collect();
+        let items = items.iter().take(items.len().saturating_sub(open)).cloned().collect();
+        self.list = Some(GrowingList { start: *start, items, labels });
+        let before = self.text.get(..from + last).unwrap_or_default();
+        self.open_text = before.rfind('\n').map_or(0, |newline| newline + 1).max(from);
+    }
+
+    /// Whether a code block that begins at `at` grows at the end of the text.
+    fn growing_code(&self, at: usize, block: &Block) -> Option<GrowingCode> {
+        let Block::Code { code, .. } = block else { return None };
+        let source = self.text.get(at..)?;
+        let fence = Fence::of(source)?;
+        let (first, content) = source.split_once('\n')?;
+        if at > 0 && !self.text.get(..at)?.ends_with('\n') || content != code || fence.closes_in(content) {
+            return None;
+        }
+        let start = at + first.len() + 1;
+        let line = content.rfind('\n').map_or(start, |newline| start + newline + 1);
+        Some(GrowingCode { fence, start, line })
     }
 
     /// Puts blocks in place from a node on; equal ones keep their revision.
@@ -165,6 +260,7 @@ impl Document {
         }
         let changed = |label: &String| self.effective.get(label) != effective.get(label);
         let affected: Vec<_> = self.closed.iter().map(|closed| closed.labels.iter().any(changed)).collect();
+        let list_affected = self.list.as_ref().is_some_and(|list| list.labels.iter().any(changed));
         self.effective = effective;
         for ((closed, node), _) in
             self.closed.iter_mut().zip(&mut self.nodes).zip(affected).filter(|(_, affected)| *affected)
@@ -179,7 +275,47 @@ impl Document {
                 }
             }
         }
+        if list_affected {
+            self.redefine_list();
+        }
     }
+
+    /// Parses the final items of a growing list again.
+    fn redefine_list(&mut self) {
+        let source = self.text.get(self.open_block..self.open_text).unwrap_or_default();
+        self.parsed_bytes += source.len() as u64;
+        let (Some(list), Some(node)) = (&mut self.list, self.nodes.get_mut(self.closed.len())) else {
+            return;
+        };
+        let Some(top) = parse(source, &self.effective).blocks.into_iter().next() else { return };
+        let (Block::List { items: now, .. }, Block::List { items, .. }) =
+            (top.block, Arc::make_mut(&mut node.block))
+        else {
+            return;
+        };
+        list.labels = top.labels;
+        for (shown, new) in items.iter_mut().zip(&now) {
+            if shown != new {
+                shown.clone_from(new);
+                node.revision = self.revision;
+            }
+        }
+        list.items = now;
+    }
+}
+
+impl GrowingList {
+    /// Puts the final items before those of a block. Returns whether it is a list.
+    fn continue_in(&self, block: &mut Block) -> bool {
+        let Block::List { start, items } = block else { return false };
+        *start = self.start;
+        items.splice(..0, self.items.iter().cloned());
+        true
+    }
+}
+
+fn clean(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| *c != '\r').map(|c| if c == '\0' { '\u{fffd}' } else { c })
 }
 
 /// How many of a text's first blocks can no longer change, and how many bytes it cost to find out.
@@ -187,22 +323,75 @@ impl Document {
 /// A line that is not complete yet may still turn out to go on with the block before it, so only complete lines count.
 fn count_final(text: &str, blocks: &[TopBlock], known: &Definitions) -> (usize, usize) {
     let complete = text.rfind('\n').map_or(0, |newline| newline + 1);
-    if complete == text.len() {
-        return (blocks.len().saturating_sub(1), 0);
-    }
-    if !blocks.get(1).is_some_and(|second| second.range.start < complete) {
-        return (0, 0);
-    }
     let lines = text.get(..complete).unwrap_or_default();
-    (parse(lines, known).blocks.len().saturating_sub(1).min(blocks.len()), complete)
+    let sealed = blocks.iter().rposition(|top| is_sealed(lines, top)).map_or(0, |last| last + 1);
+    if complete == text.len() {
+        return (blocks.len().saturating_sub(1).max(sealed), 0);
+    }
+    if !blocks.get(sealed + 1).is_some_and(|next| next.range.start < complete) {
+        return (sealed, 0);
+    }
+    let ended = parse(lines, known).blocks.len().saturating_sub(1).min(blocks.len());
+    (ended.max(sealed), complete)
 }
 
-/// The end of the line in which `at` stands; `at` itself when a line begins there.
-fn line_end(text: &str, at: usize) -> usize {
-    let before = text.get(..at).unwrap_or(text);
-    if before.is_empty() || before.ends_with('\n') {
-        return before.len();
+/// Whether complete lines have ended a block, whatever comes next.
+fn is_sealed(lines: &str, top: &TopBlock) -> bool {
+    let Range { start, end } = top.range;
+    let (Some(source), Some(before)) = (lines.get(start..), lines.get(..start)) else { return false };
+    match &top.block {
+        Block::Heading { .. } | Block::Rule => {
+            lines.get(..end).is_some() && boundary(lines, end) <= lines.len()
+        }
+        Block::Paragraph(_) | Block::Table { .. } | Block::Quote(_) => {
+            let after = lines.get(boundary(lines, end)..).unwrap_or_default();
+            after.lines().any(|line| line.trim().is_empty())
+        }
+        Block::Code { .. } => {
+            let at_line_start = before.is_empty() || before.ends_with('\n');
+            let content = source.split_once('\n').map_or("", |(_, content)| content);
+            at_line_start && Fence::of(source).is_some_and(|fence| fence.closes_in(content))
+        }
+        Block::List { .. } => false,
+    }
+}
+
+/// Where a final block ends; none when that cannot be told.
+///
+/// To a list or a quotation the parser counts definitions of references that follow it. They begin a paragraph that
+/// may go on with the next block, so the block must end before them.
+fn block_end(text: &str, top: &TopBlock, definitions: &[(String, Definition, usize)]) -> Option<usize> {
+    let end = boundary(text, top.range.end);
+    let content = match &top.block {
+        Block::List { .. } => top.items.last().copied().unwrap_or(top.range.start),
+        Block::Quote(_) => top.range.start,
+        _ => return Some(end),
+    };
+    let mut line_start = text.get(..content)?.rfind('\n').map_or(0, |newline| newline + 1);
+    for line in text.get(line_start..end)?.split_inclusive('\n') {
+        let marks = line.trim_start_matches(' ');
+        if marks.starts_with('[') && marks.contains("]:") {
+            let indent = line.len() - marks.len();
+            let is_definition = definitions.iter().any(|(_, _, at)| *at == line_start + indent);
+            // The content of a list's item is indented by two columns at least, that of a quotation has its mark.
+            let outside = indent < 2 || matches!(top.block, Block::Quote(_));
+            return (is_definition && outside).then_some(line_start);
+        }
+        line_start += line.len();
+    }
+    Some(end)
+}
+
+/// Where the line begins after a block that ends at `end`. The parser counts the indentation of the next line to some.
+fn boundary(text: &str, end: usize) -> usize {
+    let before = text.get(..end).unwrap_or(text);
+    let line = before.rfind('\n').map_or(0, |newline| newline + 1);
+    if before.get(line..).unwrap_or_default().trim().is_empty() {
+        return line;
     }
     let rest = text.get(before.len()..).unwrap_or_default();
     rest.find('\n').map_or(text.len(), |newline| before.len() + newline + 1)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! One behaviour of the client per test.
