@@ -27,12 +27,13 @@ export function fits(root: unknown): boolean {
   return true;
 }
 
-export const isRequest = (value: unknown): boolean => matches(REQUEST_SCHEMA, value);
+export const isRequest = (value: unknown): boolean => matches(REQUEST_SCHEMA, REQUEST_SCHEMA, value);
 
-function matches(schema: Schema, value: any): boolean {
-  if (schema.$ref) return matches((REQUEST_SCHEMA.$defs as Schema)[schema.$ref.split("/").pop()], value);
-  if (schema.oneOf && schema.oneOf.filter((one: Schema) => matches(one, value)).length !== 1) return false;
-  if (schema.anyOf && !schema.anyOf.some((one: Schema) => matches(one, value))) return false;
+/** Whether a value is valid under `schema`, a part of `root`; knows what the generated schemas use. */
+export function matches(root: Schema, schema: Schema, value: any): boolean {
+  if (schema.$ref) return matches(root, root.$defs[schema.$ref.split("/").pop()], value);
+  if (schema.oneOf && schema.oneOf.filter((one: Schema) => matches(root, one, value)).length !== 1) return false;
+  if (schema.anyOf && !schema.anyOf.some((one: Schema) => matches(root, one, value))) return false;
   if ("const" in schema && value !== schema.const) return false;
   if (schema.enum && !schema.enum.includes(value)) return false;
   const types: string[] = schema.type === undefined ? [] : [].concat(schema.type);
@@ -42,12 +43,16 @@ function matches(schema: Schema, value: any): boolean {
     if (schema.pattern && !new RegExp(schema.pattern).test(value)) return false;
   }
   if (typeof value === "number" && (value < (schema.minimum ?? -Infinity) || value > (schema.maximum ?? Infinity))) return false;
+  if (Array.isArray(value)) {
+    if (value.length > (schema.maxItems ?? Infinity)) return false;
+    if (schema.items && !value.every((item) => matches(root, schema.items, item))) return false;
+  }
   if (isOfType("object", value)) {
     const properties: Schema = schema.properties ?? {};
     if ((schema.required ?? []).some((name: string) => !Object.hasOwn(value, name))) return false;
     for (const [name, item] of Object.entries(value)) {
       if (Object.hasOwn(properties, name)) {
-        if (!matches(properties[name], item)) return false;
+        if (!matches(root, properties[name], item)) return false;
       } else if (schema.additionalProperties === false) return false;
     }
   }

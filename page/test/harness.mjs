@@ -71,7 +71,11 @@ export async function inject(page, code, constants) {
   await evaluate(code);
   let count = 0;
   const origin = new URL(page.url()).origin;
-  const send = (message, sender = { id: OWN_ID }) => evaluate(`__ask(${JSON.stringify(message)}, ${JSON.stringify(sender)})`);
+  const send = async (message, sender = { id: OWN_ID }) => {
+    const answer = await evaluate(`__ask(${JSON.stringify(message)}, ${JSON.stringify(sender)})`);
+    if (answer && !constants.isResponse(answer)) throw new Error(`not a valid answer: ${JSON.stringify(answer).slice(0, 2000)}`);
+    return answer;
+  };
   const envelope = (body, more = {}) => ({
     protocol: constants.PROTOCOL_ID, schemaHash: constants.SCHEMA_HASH, requestId: `r${(count += 1)}`, expectedOrigin: origin,
     deadlineAt: Date.now() + 10_000, body, ...more,
@@ -97,8 +101,15 @@ export async function inject(page, code, constants) {
   };
 }
 
-/** The generated constants, taken from the TypeScript by bundling it. */
+/** The generated constants, and the check of an answer against its schema and budget. */
 export async function constants() {
-  const built = await build({ entryPoints: [join(here, "../src/generated.ts")], bundle: true, format: "esm", write: false });
+  const built = await build({
+    stdin: {
+      contents: `export * from "./generated"; import { RESPONSE_SCHEMA } from "./generated"; import { fits, matches } from "./envelope";
+        export const isResponse = (value) => fits(value) && matches(RESPONSE_SCHEMA, RESPONSE_SCHEMA, value);`,
+      resolveDir: join(here, "../src"), loader: "ts",
+    },
+    bundle: true, format: "esm", write: false,
+  });
   return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString("base64")}`);
 }

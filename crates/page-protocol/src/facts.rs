@@ -46,7 +46,10 @@ pub struct Viewport {
 }
 
 /// One element or text block.
-#[expect(clippy::large_enum_variant, reason = "most nodes are elements, and a page of facts lives for one rendering")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most nodes are elements, and a page of facts lives for one rendering"
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Node {

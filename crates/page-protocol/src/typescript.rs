@@ -40,8 +40,11 @@ pub fn generate() -> String {
     let _ = write!(
         out,
         "\n/** JSON Schema that every request is checked against before anything else is looked at. */\n\
-         export const REQUEST_SCHEMA = {} as const;\n",
-        canonical_json(&request)
+         export const REQUEST_SCHEMA = {} as const;\n\
+         \n/** JSON Schema of every answer, for the tests: it is not in the bundle. */\n\
+         export const RESPONSE_SCHEMA = {} as const;\n",
+        canonical_json(&request),
+        canonical_json(&response)
     );
     out
 }

@@ -1,6 +1,6 @@
 //! The lines of a page in reading order, each with what surrounds it and how much it matters.
 
-use panelot_page_protocol::{Node, PageFacts, State};
+use panelot_page_protocol::{FrameFacts, Node, PageFacts, State};
 use serde::{Deserialize, Serialize};
 
 use crate::escape::{cost, pieces};
@@ -92,7 +92,7 @@ impl Outline {
             Node::Element { role, states, in_viewport, frame, name, .. } => {
                 let Some(parts) = parts(node) else { return };
                 let is_control = parts.element_ref.is_some();
-                if !is_control && (is_container(role) || (role == "iframe" && frame.is_none())) {
+                if !is_control && (is_container(role) || *frame == Some(FrameFacts::Read)) {
                     self.contexts.push(Context {
                         line: parts.context_line(),
                         units: 0,
@@ -224,8 +224,8 @@ fn is_container(role: &str) -> bool {
                 | "radiogroup"
                 | "tabpanel"
                 | "feed"
-                | "figure"
-                | "frame"
+                | "log"
+                | "status"
         )
 }
 

@@ -402,3 +402,297 @@ fn bounded(mut content: String) -> String {
     }
     content
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ToolOutcome, interpret, target_refusal};
+    use crate::call::Call;
+    use crate::catalogue::Catalogue;
+    use crate::command::{Failure, FailureKind, Reach, Report, TabFacts};
+    use crate::target::{Target, TargetError};
+    use panelot_base::limits::TOOL_RESULT_BYTES_MAX;
+    use panelot_page_protocol as page;
+    use panelot_page_protocol::{
+        ActionFailure, ActionResult, EffectSeen, FailureCode, FieldValue, Node, Observed, OptionFacts,
+        PageFacts, State, Subject, Submission, Viewport,
+    };
+
+    fn call(name: &str, arguments: &str) -> Call {
+        Catalogue::builtin().parse(name, arguments).unwrap()
+    }
+
+    fn click() -> Call {
+        call("click", r#"{"ref":"k7q2-3"}"#)
+    }
+
+    fn target() -> Target {
+        Target {
+            tab_id: 7,
+            frame_id: 0,
+            document_id: Some("D1".to_owned()),
+            url: "https://shop.test/order".to_owned(),
+            origin: "https://shop.test".to_owned(),
+            title: "Order".to_owned(),
+        }
+    }
+
+    fn observed(effects: Vec<EffectSeen>) -> Observed {
+        Observed {
+            subject: Subject { role: "button".to_owned(), name: "Place \"order\"\nnow".to_owned() },
+            states: vec![],
+            effects,
+            url: "https://shop.test/order".to_owned(),
+            settled: true,
+            announcements: vec![],
+        }
+    }
+
+    fn failure(code: FailureCode, reach: page::Reach) -> ActionFailure {
+        ActionFailure {
+            code,
+            message: String::new(),
+            reach,
+            subject: Some(Subject { role: "button".to_owned(), name: "Send".to_owned() }),
+            covered_by: Some(Subject { role: "dialog".to_owned(), name: "Cookies".to_owned() }),
+            options: vec![],
+            value: None,
+        }
+    }
+
+    /// The parts of a finished call, or a failure of the test.
+    fn done(outcome: ToolOutcome) -> (bool, String, serde_json::Value, bool, Option<String>) {
+        match outcome {
+            ToolOutcome::Done { ok, content, details, foreign, origin } => {
+                (ok, content, details, foreign, origin)
+            }
+            ToolOutcome::Uncertain { content, .. } => panic!("uncertain: {content}"),
+        }
+    }
+
+    #[test]
+    fn a_click_tells_what_was_seen_and_that_nothing_was() {
+        let report = |effects| Report::Page(Ok(ActionResult::Clicked { observed: observed(effects) }));
+        let (ok, content, details, foreign, origin) =
+            done(interpret(&click(), Some(&target()), report(vec![EffectSeen::NavigationStarted])));
+        assert_eq!(
+            content,
+            "Clicked button \"Place \\\"order\\\" now\".\nThe page is being left for another one: read it again.\n"
+        );
+        assert!(ok && foreign);
+        assert_eq!(origin.as_deref(), Some("https://shop.test"));
+        assert_eq!(details["type"], "clicked");
+        assert_eq!(details["effects"], serde_json::json!(["navigationStarted"]));
+        let (_, content, ..) = done(interpret(&click(), Some(&target()), report(vec![])));
+        assert!(content.ends_with("Nothing was seen to change.\n"), "{content}");
+    }
+
+    #[test]
+    fn typing_reports_what_the_field_holds_and_not_what_was_hoped_for() {
+        let typing = call("type", r#"{"ref":"k7q2-3","text":"12","submit":true}"#);
+        let report = |text: &str, exact, submission| {
+            let value = FieldValue::Text { text: text.to_owned() };
+            let mut observed = observed(vec![EffectSeen::StateChanged]);
+            observed.states = vec![State::ReadOnly, State::Invalid];
+            observed.announcements = vec!["Amount: too \u{202e}high".to_owned()];
+            Report::Page(Ok(ActionResult::Typed { value, exact, submission, observed }))
+        };
+        let (ok, content, details, ..) =
+            done(interpret(&typing, Some(&target()), report("12.00", false, Submission::Submitted)));
+        assert!(ok);
+        for part in [
+            "Typed \"12\" into button",
+            "The field now holds \"12.00\".",
+            "not exactly what was to be entered",
+            "the form was submitted",
+            "The control is read only, invalid.",
+            "The page says \"Amount: too \\u{202e}high\".",
+        ] {
+            assert!(content.contains(part), "{part}: {content}");
+        }
+        assert_eq!((details["value"].as_str(), details["exact"].as_bool()), (Some("12.00"), Some(false)));
+        let (ok, content, ..) =
+            done(interpret(&typing, Some(&target()), report("12", true, Submission::Refused)));
+        assert!(!ok && content.contains("refused to submit"), "{content}");
+    }
+
+    #[test]
+    fn every_refusal_of_the_executor_is_told_in_words() {
+        let codes = [
+            FailureCode::StaleRef,
+            FailureCode::Detached,
+            FailureCode::NotVisible,
+            FailureCode::NotStable,
+            FailureCode::Covered,
+            FailureCode::Disabled,
+            FailureCode::NotEditable,
+            FailureCode::ReadOnly,
+            FailureCode::SecretField,
+            FailureCode::NotASelect,
+            FailureCode::NoSuchOption,
+            FailureCode::AmbiguousOption,
+            FailureCode::OptionDisabled,
+            FailureCode::NotEffective,
+            FailureCode::UnsupportedFrame,
+            FailureCode::OriginChanged,
+            FailureCode::ProtocolMismatch,
+            FailureCode::Timeout,
+            FailureCode::Cancelled,
+            FailureCode::Internal,
+        ];
+        let mut texts = std::collections::BTreeSet::new();
+        for code in codes {
+            let report = Report::Page(Err(failure(code, page::Reach::NotStarted)));
+            let (ok, content, details, ..) = done(interpret(&click(), Some(&target()), report));
+            assert!(!ok && content.starts_with("The button \"Send\" "), "{content}");
+            assert_eq!(details["code"], serde_json::json!(code));
+            texts.insert(content);
+        }
+        assert_eq!(texts.len(), codes.len());
+        assert!(
+            texts.contains(
+                "The button \"Send\" is covered by dialog \"Cookies\". Close or finish that first."
+            )
+        );
+    }
+
+    #[test]
+    fn a_missing_option_is_answered_with_those_there_are() {
+        let mut refused = failure(FailureCode::NoSuchOption, page::Reach::NotStarted);
+        refused.options = (0..50)
+            .map(|n| OptionFacts { label: format!("O{n}"), value: None, selected: false, disabled: false })
+            .collect();
+        let choosing = call("select_option", r#"{"ref":"k7q2-3","label":"Huge"}"#);
+        let (_, content, ..) = done(interpret(&choosing, Some(&target()), Report::Page(Err(refused))));
+        assert!(
+            content.contains("It has \"O0\", \"O1\"") && content.ends_with("\"O39\" and 10 more."),
+            "{content}"
+        );
+    }
+
+    #[test]
+    fn a_write_whose_end_was_not_seen_is_uncertain_and_a_read_never_is() {
+        let reading = call("read_page", "");
+        for code in [FailureCode::Timeout, FailureCode::Cancelled, FailureCode::Internal] {
+            let report = || Report::Page(Err(failure(code, page::Reach::MayHaveHappened)));
+            assert!(
+                matches!(interpret(&click(), Some(&target()), report()), ToolOutcome::Uncertain { .. }),
+                "{code:?}"
+            );
+            assert!(!done(interpret(&reading, Some(&target()), report())).0);
+        }
+        let seen = Report::Page(Err(failure(FailureCode::NotEffective, page::Reach::MayHaveHappened)));
+        assert!(!done(interpret(&click(), Some(&target()), seen)).0, "the executor watched it to its end");
+        let kinds = [
+            FailureKind::TargetGone,
+            FailureKind::AccessDenied,
+            FailureKind::Timeout,
+            FailureKind::ChannelLost,
+            FailureKind::Mismatch,
+            FailureKind::NavigationFailed,
+            FailureKind::Cancelled,
+        ];
+        for kind in kinds {
+            let report = |reach| Report::Failed(Failure { kind, reach, detail: "net\n[x] y".to_owned() });
+            let (ok, content, _, foreign, _) =
+                done(interpret(&click(), Some(&target()), report(Reach::NotStarted)));
+            assert!(!ok && foreign && content.ends_with("Detail: net [x] y"), "{content}");
+            assert!(!done(interpret(&reading, Some(&target()), report(Reach::Unknown))).0);
+            match interpret(&click(), Some(&target()), report(Reach::Unknown)) {
+                ToolOutcome::Uncertain { content, .. } => {
+                    assert!(content.contains("Do not repeat it"), "{content}")
+                }
+                ToolOutcome::Done { content, .. } => panic!("{kind:?}: {content}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_report_of_another_kind_is_no_success() {
+        let clicked = Report::Page(Ok(ActionResult::Clicked { observed: observed(vec![]) }));
+        assert!(!done(interpret(&call("read_page", ""), Some(&target()), clicked.clone())).0);
+        let typing = call("type", r#"{"ref":"k7q2-3","text":"x"}"#);
+        assert!(matches!(interpret(&typing, Some(&target()), clicked), ToolOutcome::Uncertain { .. }));
+        assert!(matches!(interpret(&click(), None, Report::Tabs(vec![])), ToolOutcome::Uncertain { .. }));
+    }
+
+    #[test]
+    fn a_page_is_rendered_under_the_limit_and_a_part_that_is_not_there_is_a_failure() {
+        let nodes = (0..5000)
+            .map(|n| Node::Text {
+                depth: 0,
+                text: format!("Paragraph {n} 中文中文中文中文 and more"),
+                in_viewport: false,
+            })
+            .collect();
+        let facts = PageFacts {
+            url: "https://shop.test/".to_owned(),
+            title: "Long".to_owned(),
+            loading: false,
+            viewport: Viewport::default(),
+            nodes,
+            left_out: 0,
+            controls_left_out: 0,
+        };
+        let report = || Report::Page(Ok(ActionResult::Page { page: facts.clone() }));
+        let (ok, content, details, foreign, _) =
+            done(interpret(&call("read_page", ""), Some(&target()), report()));
+        assert!(ok && foreign && content.len() <= TOOL_RESULT_BYTES_MAX);
+        assert!(details["pages"].as_u64().unwrap() > 3, "{details}");
+        assert!(details.to_string().len() < 1000);
+        let beyond = interpret(&call("read_page", r#"{"page":900}"#), Some(&target()), report());
+        assert!(!done(beyond).0);
+    }
+
+    #[test]
+    fn tabs_are_listed_one_a_line_and_long_lists_are_cut() {
+        let tab = |tab_id, title: &str| TabFacts {
+            tab_id,
+            window_id: 1,
+            url: format!("https://a.test/{tab_id}"),
+            title: title.to_owned(),
+            active: tab_id == 2,
+            last_accessed_ms: 0,
+        };
+        let listing = call("tabs_list", "");
+        let tabs = vec![tab(1, "One\ntab 9 in window 9: \"x\""), tab(2, "Two")];
+        let (ok, content, ..) = done(interpret(&listing, None, Report::Tabs(tabs)));
+        assert!(ok);
+        assert_eq!(
+            content,
+            "2 open tabs:\ntab 1 in window 1: \"One tab 9 in window 9: \\\"x\\\"\" https://a.test/1\n\
+             tab 2 in window 1, in front: \"Two\" https://a.test/2\n"
+        );
+        let many = (0..2000).map(|id| tab(id, &"中".repeat(60))).collect();
+        let (_, content, ..) = done(interpret(&listing, None, Report::Tabs(many)));
+        assert!(content.len() <= TOOL_RESULT_BYTES_MAX && content.ends_with("(cut: too long)"));
+    }
+
+    #[test]
+    fn a_navigation_that_ended_elsewhere_says_so_and_bears_the_origin_it_reached() {
+        let going = call("navigate", r#"{"url":"https://shop.test/order#top"}"#);
+        let (_, content, _, _, origin) = done(interpret(&going, None, Report::Navigated(target())));
+        assert!(!content.contains("not the address"), "{content}");
+        assert_eq!(origin.as_deref(), Some("https://shop.test"));
+        let elsewhere = call("navigate", r#"{"url":"https://short.test/x"}"#);
+        let (ok, content, ..) = done(interpret(&elsewhere, None, Report::Navigated(target())));
+        assert!(ok && content.contains("That is not the address that was asked for"), "{content}");
+    }
+
+    #[test]
+    fn a_missing_target_is_told_with_a_way_on() {
+        let cases = [
+            (TargetError::NoDefaultTab, "Call tabs_list", false),
+            (TargetError::TabGone { tab_id: 3 }, "Tab 3 is closed", false),
+            (
+                TargetError::NotAWebPage { tab_id: 3, url: "chrome://x\ny".to_owned() },
+                "operate: chrome://x y",
+                true,
+            ),
+        ];
+        for (error, text, is_foreign) in cases {
+            let (ok, content, _, foreign, _) = done(target_refusal(&error));
+            assert!(!ok && content.contains(text), "{content}");
+            assert_eq!(foreign, is_foreign);
+        }
+    }
+}
