@@ -69,5 +69,6 @@ fn types() -> Result<()> {
 fn release() -> Result<()> {
     let folder = build::build_extension(BuildKind::RELEASE)?;
     size::measure(&folder)?;
-    tidy::check_built_extensions()
+    tidy::check_shipped()?;
+    tidy::check_test_builds()
 }

@@ -19,7 +19,7 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
     let [] = project::flags(arguments, [])?;
     let folder = build::build_extension(BuildKind::RELEASE)?;
     size::measure(&folder)?;
-    tidy::check_built_extensions()?;
+    tidy::check_shipped()?;
     for name in ARCHIVES {
         let archive = project::dist().join(name);
         write_archive(&folder, &archive)?;

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub(crate) use extension::check_built_extensions;
+pub(crate) use extension::{check_shipped, check_test_builds};
 
 /// What the rules look at.
 struct Repository {

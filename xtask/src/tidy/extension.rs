@@ -16,14 +16,29 @@ pub(super) fn check(repository: &Repository, problems: &mut Vec<String>) -> Resu
     let shipped = repository.read("extension/manifest.json")?;
     problems.extend(manifest_difference(&shipped, &build::test_manifest(&shipped)?)?);
     problems.extend(failpoints_by_default()?);
-    problems.extend(problems_of_built_extensions()?);
+    problems.extend(problems_of_shipped()?);
     Ok(())
 }
 
-/// Checks what `dist/` holds now. For use after a build.
-pub(crate) fn check_built_extensions() -> Result<()> {
-    let problems = problems_of_built_extensions()?;
-    for problem in &problems {
+/// Fails if the extension that is about to be shipped has failpoints in it.
+pub(crate) fn check_shipped() -> Result<()> {
+    conclude(&problems_of_shipped()?)
+}
+
+/// Fails if the test builds in `dist/` differ from the sources by more than they must. For use right after a build:
+/// an older test build differs because it is old.
+pub(crate) fn check_test_builds() -> Result<()> {
+    let mut problems = Vec::new();
+    for kind in [BuildKind::TEST, BuildKind::TEST_RELEASE] {
+        if kind.folder().is_dir() {
+            problems.extend(problems_of_test_build(&kind.folder())?);
+        }
+    }
+    conclude(&problems)
+}
+
+fn conclude(problems: &[String]) -> Result<()> {
+    for problem in problems {
         println!("extension: {problem}");
     }
     if problems.is_empty() {
@@ -71,29 +86,27 @@ fn failpoints_by_default() -> Result<Vec<String>> {
         .collect())
 }
 
-fn problems_of_built_extensions() -> Result<Vec<String>> {
-    let mut problems = Vec::new();
+fn problems_of_shipped() -> Result<Vec<String>> {
     let shipped = BuildKind::RELEASE.folder();
     if shipped.is_dir() && background_contains(&shipped, FAILPOINT_MARKER)? {
-        problems.push("dist/extension has failpoints in it: build it again without them".to_owned());
+        return Ok(vec!["dist/extension has failpoints in it: build it again without them".to_owned()]);
     }
-    for kind in [BuildKind::TEST, BuildKind::TEST_RELEASE] {
-        let test = kind.folder();
-        if !test.is_dir() {
-            continue;
-        }
-        // Without this the look at the shipped module could pass by searching for the wrong text.
-        if !background_contains(&test, FAILPOINT_MARKER)? {
-            problems.push(format!("{} does not contain {FAILPOINT_MARKER:?}", test.display()));
-        }
-        let sources = project::root().join("extension");
-        let built = project::read(&test.join(MANIFEST))?;
-        problems.extend(manifest_difference(&project::read(&sources.join(MANIFEST))?, &built)?);
-        for file in project::files_below(&sources)? {
-            let same = fs::read(sources.join(&file)).ok() == fs::read(test.join(&file)).ok();
-            if file != Path::new(MANIFEST) && !same {
-                problems.push(format!("{} differs in {}: build it again", file.display(), test.display()));
-            }
+    Ok(Vec::new())
+}
+
+fn problems_of_test_build(test: &Path) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    // Without this the look at the shipped module could pass by searching for the wrong text.
+    if !background_contains(test, FAILPOINT_MARKER)? {
+        problems.push(format!("{} does not contain {FAILPOINT_MARKER:?}", test.display()));
+    }
+    let sources = project::root().join("extension");
+    let built = project::read(&test.join(MANIFEST))?;
+    problems.extend(manifest_difference(&project::read(&sources.join(MANIFEST))?, &built)?);
+    for file in project::files_below(&sources)? {
+        let same = fs::read(sources.join(&file)).ok() == fs::read(test.join(&file)).ok();
+        if file != Path::new(MANIFEST) && !same {
+            problems.push(format!("{} differs in {}", file.display(), test.display()));
         }
     }
     Ok(problems)
