@@ -14,11 +14,11 @@ use std::cell::RefCell;
 use std::future::Future;
 
 use panelot_base::IdSource;
+use panelot_tools::Call;
 use panelot_tools::address::origin_of;
 use panelot_tools::command::{Command, Failure, FailureKind, Reach, Report, TabFacts};
 use panelot_tools::descriptor::TargetKind;
 use panelot_tools::target::{HostAccess, Target, TargetError, TargetFacts};
-use panelot_tools::{Call, Descriptor};
 
 use crate::api::{Api, ChromeError, ErrorKind};
 use crate::clock::Clock;
@@ -47,10 +47,10 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// What a call of the tool `descriptor` is aimed at.
+    /// What a call is aimed at.
     #[must_use]
-    pub const fn of(call: &Call, descriptor: &Descriptor, default_tab: Option<u32>) -> Self {
-        Self { kind: descriptor.target, tab_id: call.tab_id(), default_tab, opens_tab: call.opens_tab() }
+    pub const fn of(call: &Call, default_tab: Option<u32>) -> Self {
+        Self { kind: call.target_kind(), tab_id: call.tab_id(), default_tab, opens_tab: call.opens_tab() }
     }
 }
 

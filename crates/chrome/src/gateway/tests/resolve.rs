@@ -1,5 +1,6 @@
 //! What a call is aimed at.
 
+use panelot_tools::Catalogue;
 use panelot_tools::descriptor::TargetKind;
 use panelot_tools::target::{HostAccess, TargetError, TargetFacts};
 use serde_json::{Value, json};
@@ -30,6 +31,18 @@ fn the_document_in_the_tab_is_the_target_and_its_host_is_asked_for() {
         let facts = resolve(&scene, lookup(TargetKind::Document, None)).unwrap();
         assert_eq!(facts.host_access, HostAccess::Missing);
     }
+}
+
+#[test]
+fn a_call_is_aimed_at_what_it_names() {
+    let of = |name: &str, arguments: &str| {
+        Lookup::of(&Catalogue::builtin().parse(name, arguments).unwrap(), Some(TAB))
+    };
+    assert_eq!(of("read_page", "{}"), lookup(TargetKind::Document, None));
+    assert_eq!(of("click", r#"{"ref":"k7q2-3","tabId":9}"#), lookup(TargetKind::Document, Some(9)));
+    assert_eq!(of("tabs_list", "{}"), lookup(TargetKind::Browser, None));
+    let new_tab = of("navigate", r#"{"url":"https://a.test","newTab":true}"#);
+    assert_eq!(new_tab, Lookup { opens_tab: true, ..lookup(TargetKind::Destination, None) });
 }
 
 #[test]
