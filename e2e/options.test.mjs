@@ -38,7 +38,6 @@ test("a connection is added, tested, chosen and used, and its key is never shown
   const dialog = await fillIn(options, "sk-wrong");
   await dialog.getByLabel(say("connection-models"), { exact: true }).fill("echo");
   await dialog.getByRole("button", { name: say("connection-test") }).click();
-  await expect(dialog).toContainText(say("connection-fails"));
   await expect(dialog).toContainText(say("error-auth"));
 
   await dialog.getByLabel(say("connection-key"), { exact: true }).fill("sk-right");

@@ -69,12 +69,12 @@ export class Panelot {
     return `chrome-extension://${this.id}/${path}`;
   }
 
-  /** Connects the scripted model and makes these choices. `model` names a scenario's model. */
-  async connect({ model = "echo", policy = "untrusted", rules = [], key = "sk-test", baseUrl } = {}) {
+  /** Connects a model, the scripted one unless `baseUrl` names another, and makes these choices. */
+  async connect({ model = "echo", policy = "untrusted", rules = [], key = "sk-test", name = "Testkit", baseUrl } = {}) {
     await wire.greet(this.console);
     const changes = [
       {
-        type: "putConnection", id: CONNECTION, name: "Testkit", baseUrl: baseUrl ?? this.testkit.baseUrl,
+        type: "putConnection", id: CONNECTION, name, baseUrl: baseUrl ?? this.testkit.baseUrl,
         models: [model], key,
       },
       { type: "setDefaultModel", model: { connectionId: CONNECTION, modelId: model } },
@@ -126,6 +126,16 @@ export class Panelot {
     const newest = directory.threads.sort((a, b) => b.updatedAt - a.updatedAt)[0];
     assert.ok(newest, "there is a thread");
     return newest.id;
+  }
+
+  /** A thread as the engine has it now. */
+  async snapshot(threadId) {
+    await wire.greet(this.console);
+    const { snapshot } = await wire.ask(this.console, {
+      type: "thread.subscribe", submissionId: crypto.randomUUID(), threadId,
+    });
+    await this.console.evaluate(() => globalThis.wire.port.disconnect());
+    return snapshot;
   }
 
   /** Parks the worker at a named point, once. */

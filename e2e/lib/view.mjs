@@ -14,7 +14,7 @@ export class View {
   }
 
   get conversation() {
-    return this.page.getByRole("log", { name: this.say("conversation") });
+    return this.page.getByRole("region", { name: this.say("conversation"), exact: true });
   }
 
   get approval() {
@@ -27,12 +27,18 @@ export class View {
 
   /** The answers of the agent, in order. */
   get answers() {
-    return this.conversation.getByRole("article", { name: this.say("agent") });
+    return this.#entriesOf("agent");
   }
 
   /** The person's messages, in order. */
   get messages() {
-    return this.conversation.getByRole("article", { name: this.say("you") });
+    return this.#entriesOf("you");
+  }
+
+  /** Entries say whose they are to those who cannot see it. */
+  #entriesOf(who) {
+    const name = this.page.getByText(this.say(who), { exact: true });
+    return this.conversation.getByRole("listitem").filter({ has: name });
   }
 
   button(key, within = this.page) {

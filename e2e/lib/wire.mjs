@@ -1,9 +1,10 @@
 // A bare client of the engine's Port, to set things up quickly and to say what no view would say.
 // It runs in an extension page; every function here takes a Playwright page.
 
-/** Opens a Port in the page and keeps it under `globalThis.wire`. */
+/** Opens a Port in the page, in the place of the one before, and keeps it under `globalThis.wire`. */
 export async function connect(page) {
   await page.evaluate(() => {
+    globalThis.wire?.port.disconnect();
     const port = chrome.runtime.connect({ name: "panelot-engine" });
     const wire = { port, messages: [], waiting: [], closed: false };
     port.onMessage.addListener((message) => {

@@ -1,8 +1,74 @@
-//! `cargo xtask bench`.
+//! `cargo xtask bench NAME [--json]`: measurements in a real browser, each beside its control in the same run.
+//!
+//! The measuring is told by the scripts in `e2e/bench/`; a script ends with 0 only where its bounds hold.
 
+use crate::build::{self, BuildKind};
+use crate::{browser, process, project, test};
 use anyhow::{Result, bail};
 
-/// `cargo xtask bench`
-pub(crate) fn command(_arguments: &[String]) -> Result<()> {
-    bail!("`bench` is not built yet")
+/// One benchmark.
+struct Bench {
+    name: &'static str,
+    script: &'static str,
+    measures: &'static str,
+}
+
+/// Every benchmark.
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "start",
+        script: "e2e/bench/start.mjs",
+        measures: "a cold worker to its first answer, and a message to its first delta",
+    },
+    Bench {
+        name: "stream",
+        script: "e2e/bench/stream.mjs",
+        measures: "frames, long tasks and delay while a long answer streams",
+    },
+];
+
+/// `cargo xtask bench NAME [--json]`
+pub(crate) fn command(arguments: &[String]) -> Result<()> {
+    let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
+    let options: Vec<&String> = arguments.iter().filter(|argument| argument.starts_with("--")).collect();
+    let found = BENCHES.iter().find(|bench| names == [bench.name]);
+    let (Some(bench), true) = (found, options.iter().all(|option| *option == "--json")) else {
+        bail!("say `cargo xtask bench NAME [--json]` with one of:{}", list());
+    };
+    let browser = browser::ensure()?;
+    let extension = build::build_extension(BuildKind::TEST_RELEASE)?;
+    process::run(
+        process::cargo().args(["build", "--quiet", "--package", "panelot-testkit"]),
+        "fix what the compiler says above",
+    )?;
+    project::say(format!("measuring {}", bench.measures));
+    let mut node = process::command("node");
+    node.arg(bench.script).args(options);
+    test::environment_of_browser_tests(&mut node, &browser.chromium, &extension)?;
+    process::run(&mut node, "a bound marked BROKEN above does not hold, or the script says what failed")
+}
+
+fn list() -> String {
+    BENCHES.iter().map(|bench| format!("\n  {}: {}", bench.name, bench.measures)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_benchmark_or_option_is_answered_with_the_list() {
+        for wrong in [&["x"][..], &[], &["start", "--fast"], &["start", "stream"]] {
+            let arguments: Vec<String> = wrong.iter().map(|it| (*it).to_owned()).collect();
+            let error = command(&arguments).unwrap_err().to_string();
+            assert!(error.contains("\n  start: ") && error.contains("\n  stream: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_benchmark_has_its_script() {
+        for bench in BENCHES {
+            assert!(project::root().join(bench.script).is_file(), "{}", bench.script);
+        }
+    }
 }

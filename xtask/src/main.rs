@@ -57,6 +57,12 @@ const COMMANDS: &[Command] = &[
         run: run::command,
     },
     Command {
+        name: "screenshots",
+        arguments: "",
+        purpose: "take the pictures in docs/img again",
+        run: run::screenshots,
+    },
+    Command {
         name: "test",
         arguments: "[unit|wasm|e2e]",
         purpose: "run one kind of tests, or all",

@@ -1,0 +1,143 @@
+// How long until Panelot answers: a cold worker, and a message to its first delta, each beside an empty extension in
+// the same browser, turn by turn.
+import { fileURLToPath } from "node:url";
+import { Browser, stopWorkers } from "../lib/cdp.mjs";
+import { TEST_BUILD, extensionId } from "../lib/chromium.mjs";
+import { Testkit, scenario } from "../lib/testkit.mjs";
+import * as wire from "../lib/wire.mjs";
+import { bound, median, report, row } from "./report.mjs";
+
+const ROUNDS = 10;
+/** Not measured: the first starts fill caches. */
+const WARM_UP = 2;
+const COLD_RATIO_MAX = 3;
+const DELTA_RATIO_MAX = 3;
+const EMPTY = fileURLToPath(new URL("empty", import.meta.url));
+
+/** From connecting to a stopped worker to `initialized`, in ms. */
+function coldStart(page, hash) {
+  return page.evaluate(async (hash) => {
+    const started = performance.now();
+    const port = chrome.runtime.connect({ name: "panelot-engine" });
+    const answer = new Promise((resolve) => port.onMessage.addListener(resolve));
+    port.postMessage({
+      type: "initialize", submissionId: crypto.randomUUID(), protocol: "panelot/engine-v1", schemaHash: hash,
+      clientId: crypto.randomUUID(),
+    });
+    const { type } = await answer;
+    const took = performance.now() - started;
+    port.disconnect();
+    if (type !== "initialized") throw new Error(`the engine answered ${type}`);
+    return took;
+  }, hash);
+}
+
+/** From connecting to the answer of the control's worker, in ms. `work` makes it commit and fetch before. */
+function controlRound(page, work) {
+  return page.evaluate(async (work) => {
+    const started = performance.now();
+    globalThis.port ??= chrome.runtime.connect();
+    const { port } = globalThis;
+    const answer = new Promise((resolve) => port.onMessage.addListener(resolve));
+    port.postMessage(work);
+    await answer;
+    const took = performance.now() - started;
+    if (!work.keep) {
+      port.disconnect();
+      delete globalThis.port;
+    }
+    return took;
+  }, work);
+}
+
+/** From `turn.submit` to the first `item.delta`, in ms. */
+async function submitToDelta(page, threadId) {
+  return page.evaluate(async (threadId) => {
+    const { wire } = globalThis;
+    wire.messages.length = 0;
+    const started = performance.now();
+    const delta = wire.next(({ type }) => type === "item.delta").then(() => performance.now() - started);
+    wire.port.postMessage({
+      type: "turn.submit", submissionId: crypto.randomUUID(), threadId, input: { text: "Answer at once" },
+    });
+    const took = await delta;
+    await wire.next(({ type }) => type === "turn.complete");
+    return took;
+  }, threadId);
+}
+
+async function coldStarts(panelot, control) {
+  const hash = await wire.schemaHash(panelot);
+  await panelot.evaluate(() => globalThis.wire.port.disconnect());
+  const times = { panelot: [], empty: [] };
+  for (let round = 0; round < ROUNDS + WARM_UP; round += 1) {
+    await stopWorkers(panelot);
+    const own = await coldStart(panelot, hash);
+    await stopWorkers(control);
+    const empty = await controlRound(control, {});
+    if (round < WARM_UP) continue;
+    times.panelot.push(own);
+    times.empty.push(empty);
+  }
+  return times;
+}
+
+async function firstDeltas(panelot, control, testkit) {
+  await testkit.add(scenario("Answer at once", { repeat: true, reply: [{ kind: "text", text: "Here." }] }));
+  await wire.greet(panelot);
+  await wire.command(panelot, "settings.update", {
+    changes: [
+      { type: "putConnection", id: "t", name: "t", baseUrl: testkit.baseUrl, models: ["echo"], key: "sk-test" },
+      { type: "setDefaultModel", model: { connectionId: "t", modelId: "echo" } },
+    ],
+  });
+  const work = {
+    keep: true,
+    url: `${testkit.baseUrl}/chat/completions`,
+    body: JSON.stringify({ model: "echo", stream: true, messages: [{ role: "user", content: "Answer at once" }] }),
+  };
+  const times = { panelot: [], empty: [] };
+  for (let round = 0; round < ROUNDS + WARM_UP; round += 1) {
+    const { threadId } = await wire.command(panelot, "thread.create", {});
+    await wire.ask(panelot, { type: "thread.subscribe", submissionId: crypto.randomUUID(), threadId });
+    const own = await submitToDelta(panelot, threadId);
+    const empty = await controlRound(control, work);
+    if (round < WARM_UP) continue;
+    times.panelot.push(own);
+    times.empty.push(empty);
+  }
+  return times;
+}
+
+async function main() {
+  const testkit = await Testkit.start();
+  const browser = await Browser.launch({ extensions: [TEST_BUILD, EMPTY] });
+  try {
+    const panelot = await browser.open(`chrome-extension://${extensionId(TEST_BUILD)}/icons/icon-32.png`);
+    const control = await browser.open(`chrome-extension://${extensionId(EMPTY)}/page.html`);
+    const cold = await coldStarts(panelot, control);
+    const delta = await firstDeltas(panelot, control, testkit);
+    const coldRatio = median(cold.panelot) / median(cold.empty);
+    const deltaRatio = median(delta.panelot) / median(delta.empty);
+    report(
+      "start",
+      [
+        row("worker cold start to initialized", "ms", cold.panelot),
+        row("control: cold start of an empty extension", "ms", cold.empty),
+        row("submit to first delta", "ms", delta.panelot),
+        row("control: Port, three strict commits, fetch", "ms", delta.empty),
+        row("cold start beside the control", "ratio", cold.panelot.map((it, index) => it / cold.empty[index])),
+        row("first delta beside the control", "ratio", delta.panelot.map((it, index) => it / delta.empty[index])),
+      ],
+      [
+        bound(`cold start at most ${COLD_RATIO_MAX} times the control`, coldRatio, coldRatio <= COLD_RATIO_MAX),
+        bound(`first delta at most ${DELTA_RATIO_MAX} times the control`, deltaRatio, deltaRatio <= DELTA_RATIO_MAX),
+      ],
+    );
+  } finally {
+    await browser.close();
+    await testkit.stop();
+  }
+}
+
+await main();
