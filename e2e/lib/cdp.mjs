@@ -187,7 +187,7 @@ export class Browser {
     if (this.child.exitCode === null) {
       const exit = once(this.child, "exit");
       await this.root.send("Browser.close").catch(() => this.child.kill());
-      await Promise.race([exit, sleep(5_000).then(() => this.child.kill("SIGKILL"))]);
+      await Promise.race([exit, sleep(5_000, undefined, { ref: false }).then(() => this.child.kill("SIGKILL"))]);
     }
     await rm(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }

@@ -89,7 +89,7 @@ export class Testkit {
     this.child.removeAllListeners("exit");
     const exit = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.stdin.end();
-    await Promise.race([exit, sleep(3_000).then(() => this.child.kill("SIGKILL"))]);
+    await Promise.race([exit, sleep(3_000, undefined, { ref: false }).then(() => this.child.kill("SIGKILL"))]);
   }
 }
 
