@@ -49,6 +49,8 @@ pub struct Boot {
     pub threads: Vec<Thread>,
     /// Threads that trapped the engine too often and are left alone.
     pub quarantined: BTreeSet<ThreadId>,
+    /// What could not be read at the start, in English. Views are told; nothing is wiped.
+    pub problems: Vec<String>,
 }
 
 /// A view.
@@ -72,6 +74,7 @@ pub struct Engine {
     sequences: BTreeMap<ThreadId, u64>,
     directory_sequence: u64,
     quarantined: BTreeSet<ThreadId>,
+    problems: Vec<String>,
 }
 
 impl Engine {
@@ -115,6 +118,7 @@ impl Engine {
             sequences: BTreeMap::new(),
             directory_sequence: 1,
             quarantined: boot.quarantined,
+            problems: boot.problems,
         };
         (engine, steps)
     }

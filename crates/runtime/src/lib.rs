@@ -1,1 +1,15 @@
-//! Panelot: runtime.
+//! Drives the engine: takes inputs in a fair order, applies each step's commit, and only then runs its effects.
+//!
+//! Invariant: no effect runs whose commit did not succeed; a thread whose commit failed is dropped and read anew. The
+//! crate decides nothing and touches no browser: everything outside is a [`Ports`]. Read next: `driver.rs`.
+
+mod boot;
+mod driver;
+mod mailbox;
+mod model;
+mod ports;
+mod tasks;
+
+pub use boot::{BootFacts, read_boot};
+pub use driver::Runtime;
+pub use ports::{Answer, Body, Browser, Network, NetworkError, Ports, StepTask};

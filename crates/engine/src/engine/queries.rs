@@ -46,6 +46,10 @@ impl Engine {
         let cursor = DirectoryCursor { epoch: self.epoch, sequence: self.directory_sequence };
         let message = EventMessage { stream: None, directory: Some(cursor), event };
         let mut effects = vec![Effect::Send { to: vec![from], message: Box::new(message) }];
+        for problem in &self.problems {
+            let why = format!("something stored cannot be read and was left as it is: {problem}");
+            effects.push(private(from, error_event(None, ErrorCode::StorageFailed, &why, false)));
+        }
         if let Some(thread) = subscribe {
             effects.extend(self.snapshot_effect(from, submission, &thread));
         }

@@ -8,9 +8,7 @@ use panelot_protocol::event::{Event, ItemStart};
 use panelot_protocol::snapshot::{ItemKind, ItemMeta};
 use panelot_records::node::ResultOutcome;
 use panelot_records::{Call as CallRecord, CallState, Run, RunState};
-use panelot_tools::{
-    Effect as ToolEffect, HostAccess, TargetError, TargetFacts, TargetKind, target_refusal,
-};
+use panelot_tools::{Effect as ToolEffect, HostAccess, TargetError, TargetFacts, TargetKind, target_refusal};
 use serde_json::json;
 
 use super::model::reminders_for;

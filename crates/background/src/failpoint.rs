@@ -1,0 +1,63 @@
+//! Points at which a test parks or traps the driver, named by `panelot_failpoint` in `chrome.storage.local`:
+//! `{name, mode: "park"}` or `{name: "engine.enter", mode: "trap", threadId, count}`.
+//!
+//! The value is read at the start and whenever it changes. A point that is reached says so in
+//! `panelot_failpoint_reached` before it parks or traps.
+
+use std::cell::RefCell;
+
+use panelot_base::ThreadId;
+use panelot_chrome::Chrome;
+use panelot_chrome::storage::{self, Area};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::shell;
+
+/// Where tests put the point.
+pub(crate) const KEY: &str = "panelot_failpoint";
+/// Where they see that it was reached.
+const REACHED: &str = "panelot_failpoint_reached";
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Failpoint {
+    name: String,
+    mode: String,
+    #[serde(default)]
+    thread_id: Option<String>,
+    #[serde(default)]
+    count: Option<u32>,
+}
+
+thread_local! {
+    static ACTIVE: RefCell<Option<Failpoint>> = const { RefCell::new(None) };
+}
+
+/// Reads the value.
+pub(crate) async fn refresh() {
+    let stored = storage::get(&Chrome, Area::Local, KEY).await.ok().flatten();
+    let point = stored.and_then(|value| serde_json::from_value(value).ok());
+    ACTIVE.with(|active| active.replace(point));
+}
+
+/// Does nothing, parks for ever, or traps.
+pub(crate) async fn reach(name: &'static str, thread: &ThreadId) {
+    let point = ACTIVE.with(|active| active.borrow().clone());
+    let Some(mut point) = point.filter(|point| point.name == name) else { return };
+    if point.thread_id.as_ref().is_some_and(|id| id != thread.as_str()) || point.count == Some(0) {
+        return;
+    }
+    let reached = json!({"name": name, "threadId": thread.as_str(), "at": panelot_web::now().0});
+    let _ = storage::set(&Chrome, Area::Local, REACHED, reached).await;
+    if point.mode != "trap" {
+        return std::future::pending().await;
+    }
+    if let Some(count) = &mut point.count {
+        *count -= 1;
+        let rest = json!({"name": point.name, "mode": point.mode, "threadId": point.thread_id, "count": point.count});
+        let _ = storage::set(&Chrome, Area::Local, KEY, rest).await;
+    }
+    shell::entering(Some(thread));
+    std::process::abort();
+}

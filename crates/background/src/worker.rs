@@ -1,0 +1,187 @@
+//! The life of one instance: open the store, start the runtime, pass events on.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use js_sys::Array;
+use panelot_base::{IdSource, SessionId, ThreadId};
+
+use panelot_chrome::{Chrome, ChromeEvent, PortId, Ports as ChromePorts, i18n, storage};
+use panelot_engine::{Boot, ConnectionHandle};
+use panelot_protocol::event::{ErrorCode, ErrorEvent, Event};
+use panelot_protocol::snapshot::ErrorView;
+use panelot_protocol::{EventMessage, PORT_NAME};
+use panelot_runtime::{BootFacts, Runtime, read_boot};
+use panelot_store::StoreError;
+use panelot_store_indexeddb::{DATABASE, IndexedDbStore};
+use panelot_web as web;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::network::Fetch;
+use crate::shell::{ALARM, Shell, Tabs, TabsBrowser, WebClock, log};
+
+/// How long after a failure the database is tried again.
+const REOPEN_MS: u64 = 5000;
+/// The number of this life of the worker, kept for the browser session.
+const EPOCH_KEY: &str = "panelot_engine_stream_epoch";
+/// The browser session's random id.
+const SESSION_KEY: &str = "panelot_browser_session";
+
+/// What the boot script knows.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BootMessage {
+    quarantined: Vec<String>,
+}
+
+/// What lives as long as the instance.
+struct Worker {
+    ports: Rc<ChromePorts>,
+    tabs: Rc<Tabs>,
+    open: RefCell<BTreeSet<u64>>,
+    /// None while the database cannot be used; then this says why.
+    runtime: RefCell<Result<Rc<Runtime<Shell>>, String>>,
+}
+
+thread_local! {
+    static WORKER: RefCell<Option<Rc<Worker>>> = const { RefCell::new(None) };
+}
+
+pub(crate) async fn start(boot: &str) -> Result<(), String> {
+    std::panic::set_hook(Box::new(|panic| log(&panic.to_string())));
+    let message: BootMessage = serde_json::from_str(boot).map_err(|error| error.to_string())?;
+    let quarantined = message.quarantined.into_iter().filter_map(|id| ThreadId::new(id).ok()).collect();
+    let facts = boot_facts(quarantined).await?;
+    #[cfg(feature = "failpoints")]
+    crate::failpoint::refresh().await;
+    let seed = web::random_bytes().map_err(|error| error.to_string())?;
+    let worker = Rc::new(Worker {
+        ports: Rc::new(ChromePorts::default()),
+        tabs: Rc::new(Tabs::new(Chrome, WebClock, seed)),
+        open: RefCell::default(),
+        runtime: RefCell::new(Err("the engine is starting".to_owned())),
+    });
+    WORKER.with(|it| it.replace(Some(Rc::clone(&worker))));
+    if let Err(why) = worker.run(facts.clone()).await {
+        log(&why.to_string());
+        *worker.runtime.borrow_mut() = Err(why.to_string());
+        web::spawn(reopen(worker, facts));
+    }
+    Ok(())
+}
+
+/// Tries the database again and again; what was wrong may be put right from outside.
+async fn reopen(worker: Rc<Worker>, facts: BootFacts) {
+    loop {
+        web::sleep_ms(REOPEN_MS).await;
+        match worker.run(facts.clone()).await {
+            Ok(()) => {
+                // The views were told that nothing works; they connect again and find that it does.
+                for port in worker.open.take() {
+                    worker.ports.disconnect(PortId(port));
+                }
+                return;
+            }
+            Err(why) => *worker.runtime.borrow_mut() = Err(why.to_string()),
+        }
+    }
+}
+
+async fn boot_facts(quarantined: BTreeSet<ThreadId>) -> Result<BootFacts, String> {
+    let seed: [u8; 16] = web::random_bytes().map_err(|error| error.to_string())?;
+    let session_of = |stored: Option<Value>| {
+        stored.and_then(|stored| stored.as_str().and_then(|text| SessionId::new(text).ok()))
+    };
+    let stored = storage::get(&Chrome, storage::Area::Session, SESSION_KEY)
+        .await
+        .map_err(|error| error.to_string())?;
+    let session = match session_of(stored) {
+        Some(session) => session,
+        None => {
+            let session =
+                SessionId::mint(&mut IdSource::new(web::random_bytes().map_err(|error| error.to_string())?));
+            put(SESSION_KEY, json!(session)).await?;
+            session
+        }
+    };
+    let last =
+        storage::get(&Chrome, storage::Area::Session, EPOCH_KEY).await.map_err(|error| error.to_string())?;
+    let epoch = last.and_then(|last| last.as_u64()).unwrap_or(0).saturating_add(1);
+    put(EPOCH_KEY, json!(epoch)).await?;
+    let browser_language = i18n::ui_language(&Chrome).unwrap_or_default();
+    Ok(BootFacts { epoch, session, seed, browser_language, quarantined })
+}
+
+async fn put(key: &str, value: Value) -> Result<(), String> {
+    storage::set(&Chrome, storage::Area::Session, key, value).await.map_err(|error| error.to_string())
+}
+
+impl Worker {
+    async fn run(&self, facts: BootFacts) -> Result<(), StoreError> {
+        let store = IndexedDbStore::open(DATABASE).await?;
+        let boot: Boot = read_boot(&store, facts).await?;
+        let shell = Shell {
+            store,
+            network: Fetch,
+            browser: TabsBrowser(Rc::clone(&self.tabs)),
+            ports: Rc::clone(&self.ports),
+        };
+        *self.runtime.borrow_mut() = Ok(Runtime::start(shell, boot));
+        Ok(())
+    }
+
+    fn on_event(&self, event: ChromeEvent) {
+        self.tabs.on_event(&event);
+        match event {
+            ChromeEvent::PortConnected { port, name, .. } => {
+                if name == PORT_NAME {
+                    self.open.borrow_mut().insert(port.0);
+                    self.with_runtime(|runtime| runtime.connect(ConnectionHandle(port.0)));
+                } else {
+                    self.ports.disconnect(port);
+                }
+            }
+            ChromeEvent::PortMessage { port, message } => match &*self.runtime.borrow() {
+                Ok(runtime) => runtime.receive(ConnectionHandle(port.0), &message),
+                Err(why) => self.refuse(port, why),
+            },
+            ChromeEvent::PortDisconnected { port } => {
+                self.open.borrow_mut().remove(&port.0);
+                self.with_runtime(|runtime| runtime.disconnect(ConnectionHandle(port.0)));
+            }
+            ChromeEvent::AlarmFired { name } if name == ALARM => {
+                self.with_runtime(|runtime| runtime.wake_up());
+            }
+            #[cfg(feature = "failpoints")]
+            ChromeEvent::StorageChanged { keys, .. }
+                if keys.iter().any(|key| key == crate::failpoint::KEY) =>
+            {
+                web::spawn(crate::failpoint::refresh());
+            }
+            _ => {}
+        }
+    }
+
+    fn with_runtime(&self, work: impl FnOnce(&Rc<Runtime<Shell>>)) {
+        if let Ok(runtime) = &*self.runtime.borrow() {
+            work(runtime);
+        }
+    }
+
+    /// Without a database nothing can be kept, so nothing is done; whoever asks is told why.
+    fn refuse(&self, port: PortId, why: &str) {
+        let error = ErrorView { code: ErrorCode::StorageFailed, message: why.to_owned(), provider: None };
+        let event = Event::Error(ErrorEvent { submission_id: None, error, retryable: true });
+        let _ = self.ports.post(port, &EventMessage::private(event).to_json());
+    }
+}
+
+pub(crate) fn deliver(kind: &str, arguments: &Array) -> Result<(), String> {
+    let Some(worker) = WORKER.with(|it| it.borrow().clone()) else { return Ok(()) };
+    if let Some(event) = worker.ports.receive(kind, arguments).map_err(|error| error.to_string())? {
+        worker.on_event(event);
+    }
+    Ok(())
+}

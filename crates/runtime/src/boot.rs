@@ -1,0 +1,66 @@
+//! What the engine is started with, read from the store.
+
+use std::collections::BTreeSet;
+
+use panelot_base::{SessionId, ThreadId};
+use panelot_engine::Boot;
+use panelot_records::{Key, Record, Scan, Table};
+use panelot_store::{Store, StoreError};
+
+/// What the shell knows at the start.
+#[derive(Clone, Debug)]
+pub struct BootFacts {
+    /// Which life of the worker this is; from 1, growing.
+    pub epoch: u64,
+    /// Which run of the browser.
+    pub session: SessionId,
+    /// 128 random bits.
+    pub seed: [u8; 16],
+    /// Language of the browser, a BCP 47 tag.
+    pub browser_language: String,
+    /// Threads that trapped the engine too often.
+    pub quarantined: BTreeSet<ThreadId>,
+}
+
+/// Reads everything that is not of one thread. A record that cannot be read is reported and passed over.
+///
+/// # Errors
+/// [`StoreError`] when the store as a whole cannot be read.
+pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, StoreError> {
+    let mut boot = Boot {
+        epoch: facts.epoch,
+        session: facts.session,
+        seed: facts.seed,
+        browser_language: facts.browser_language,
+        settings: None,
+        connections: Vec::new(),
+        rules: Vec::new(),
+        rules_unreadable: false,
+        grants: Vec::new(),
+        threads: Vec::new(),
+        quarantined: facts.quarantined,
+        problems: Vec::new(),
+    };
+    match store.get(&Key::settings()).await? {
+        Some(Ok(Record::Settings(settings))) => boot.settings = Some(settings),
+        Some(Err(error)) => boot.problems.push(error.to_string()),
+        Some(Ok(_)) | None => {}
+    }
+    for table in [Table::Connections, Table::Rules, Table::Grants, Table::Threads] {
+        for read in store.scan(&Scan::table(table)).await? {
+            match read {
+                Ok(Record::Connection(connection)) => boot.connections.push(connection),
+                Ok(Record::Rule(rule)) => boot.rules.push(rule),
+                Ok(Record::Grant(grant)) => boot.grants.push(grant),
+                Ok(Record::Thread(thread)) => boot.threads.push(thread),
+                Ok(_) => {}
+                Err(error) => {
+                    // It may have been a refusal, so nothing is allowed silently any more.
+                    boot.rules_unreadable |= table == Table::Rules;
+                    boot.problems.push(error.to_string());
+                }
+            }
+        }
+    }
+    Ok(boot)
+}

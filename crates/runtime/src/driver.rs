@@ -1,0 +1,391 @@
+//! The loop: one input at a time, its commit, then its effects.
+//!
+//! Only commits and short reads are awaited here; models, tools and pages run beside it as tasks and come back as
+//! inputs, so nothing that is slow ever holds anything up.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures_util::StreamExt;
+use futures_util::future::{AbortHandle, Abortable};
+use panelot_base::limits::KEEP_ALIVE_MS;
+use panelot_base::{EnvironmentDigest, ThreadId, Timestamp};
+use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Input, Step, TargetPhase};
+use panelot_protocol::{Op, Receipting, decode_op};
+use panelot_records::{Environment, Key, Record};
+use panelot_store::{CommitError, Store};
+use serde_json::Value;
+
+use crate::boot::read_boot;
+use crate::mailbox::Mailbox;
+use crate::ports::{Ports, StepTask};
+use crate::tasks::Cancels;
+
+/// First delay before a thread is read again whose commit failed; it doubles…
+const RELOAD_MIN_MS: u64 = 500;
+/// …up to this.
+const RELOAD_MAX_MS: u64 = 60_000;
+
+/// The engine at work.
+pub struct Runtime<P: Ports> {
+    pub(crate) ports: Rc<P>,
+    pub(crate) engine: RefCell<Engine>,
+    mailbox: RefCell<Mailbox>,
+    bell: UnboundedSender<()>,
+    pub(crate) cancels: RefCell<Cancels>,
+    pub(crate) environments: RefCell<BTreeMap<EnvironmentDigest, Rc<Environment>>>,
+    /// Tasks under way.
+    pub(crate) tasks: Cell<u32>,
+    kept_alive: Cell<bool>,
+    wake: Cell<Option<Timestamp>>,
+    wake_timer: RefCell<Option<AbortHandle>>,
+    /// Commits of a thread that failed in a row.
+    failed: RefCell<BTreeMap<ThreadId, u32>>,
+}
+
+impl<P: Ports> Runtime<P> {
+    /// Starts the loop as a task of the ports. Inputs may come at once; they are handled in order.
+    #[must_use]
+    pub fn start(ports: P, boot: Boot) -> Rc<Self> {
+        let (engine, steps) = Engine::new(boot);
+        let (bell, rings) = unbounded();
+        let runtime = Rc::new(Self {
+            ports: Rc::new(ports),
+            engine: RefCell::new(engine),
+            mailbox: RefCell::default(),
+            bell,
+            cancels: RefCell::default(),
+            environments: RefCell::default(),
+            tasks: Cell::new(0),
+            kept_alive: Cell::new(false),
+            wake: Cell::new(None),
+            wake_timer: RefCell::new(None),
+            failed: RefCell::default(),
+        });
+        let task = Rc::clone(&runtime);
+        runtime.ports.spawn(Box::pin(async move { task.run(steps, rings).await }));
+        runtime
+    }
+
+    async fn run(self: Rc<Self>, first: Vec<Step>, mut rings: UnboundedReceiver<()>) {
+        for step in first {
+            self.execute(step).await;
+        }
+        while rings.next().await.is_some() {
+            loop {
+                let next = self.mailbox.borrow_mut().pop();
+                let Some(input) = next else { break };
+                self.process(input).await;
+            }
+            self.settle();
+        }
+    }
+
+    /// Whether something is under way that a restart would cut off.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.engine.borrow().is_busy() || self.tasks.get() > 0
+    }
+
+    /// A view opened its Port.
+    pub fn connect(&self, handle: ConnectionHandle) {
+        self.engine.borrow_mut().handle(self.ports.now(), Input::Connected(handle));
+    }
+
+    /// A view's Port is gone.
+    pub fn disconnect(&self, handle: ConnectionHandle) {
+        self.engine.borrow_mut().handle(self.ports.now(), Input::Disconnected(handle));
+    }
+
+    /// A view sent something.
+    pub fn receive(&self, from: ConnectionHandle, message: &Value) {
+        self.push(match decode_op(message) {
+            Ok(message) => Input::Op { from, message, receipt: None },
+            Err(rejected) => Input::Malformed { from, rejected },
+        });
+    }
+
+    /// The alarm rang.
+    pub fn wake_up(&self) {
+        self.push(Input::Wake);
+    }
+
+    /// Puts an input in its queue.
+    pub(crate) fn push(&self, input: Input) {
+        self.mailbox.borrow_mut().push(input);
+        let _ = self.bell.unbounded_send(());
+    }
+
+    async fn process(self: &Rc<Self>, input: Input) {
+        let Some(input) = self.with_receipt(input).await else { return };
+        let needed = self.engine.borrow().needs(&input);
+        if let Some(thread) = needed {
+            let loaded = self.read_thread(&thread).await;
+            self.enter(loaded).await;
+        }
+        self.enter(input).await;
+    }
+
+    /// Hands an input to the engine and carries out what it decides.
+    async fn enter(self: &Rc<Self>, input: Input) {
+        let thread = thread_of(&input);
+        #[cfg(feature = "failpoints")]
+        if let Some(thread) = &thread {
+            self.ports.failpoint("engine.enter", thread).await;
+        }
+        let steps = self.within(thread.as_ref(), || self.engine.borrow_mut().handle(self.ports.now(), input));
+        for step in steps {
+            // What the engine decided after a step that failed stands on ground that is gone.
+            if !self.execute(step).await {
+                break;
+            }
+        }
+    }
+
+    /// Runs pure code in the name of a thread.
+    pub(crate) fn within<T>(&self, thread: Option<&ThreadId>, work: impl FnOnce() -> T) -> T {
+        self.ports.entering(thread);
+        let result = work();
+        self.ports.entering(None);
+        result
+    }
+
+    /// Looks up the stored answer to a durable command.
+    async fn with_receipt(&self, input: Input) -> Option<Input> {
+        let Input::Op { from, message, receipt: None } = input else { return Some(input) };
+        let client = self.engine.borrow().client_id(from).cloned();
+        let (Some(client), Receipting::Durable) = (client, message.op.receipting()) else {
+            return Some(Input::Op { from, message, receipt: None });
+        };
+        match self.ports.store().get(&Key::receipt(&client, &message.submission_id)).await {
+            Ok(Some(Ok(Record::Receipt(receipt)))) => {
+                Some(Input::Op { from, message, receipt: Some(receipt) })
+            }
+            Ok(None) => Some(Input::Op { from, message, receipt: None }),
+            // Whether it was applied before cannot be told now, so it must not be applied.
+            Ok(Some(_)) | Err(_) => {
+                self.refuse(from, &message, "the browser's storage cannot be read; try again");
+                None
+            }
+        }
+    }
+
+    fn refuse(&self, from: ConnectionHandle, message: &panelot_protocol::OpMessage, why: &str) {
+        let event = panelot_protocol::Event::CommandRejected(panelot_protocol::event::CommandRejected {
+            submission_id: message.submission_id.clone(),
+            code: panelot_protocol::event::ErrorCode::StorageFailed,
+            message: why.to_owned(),
+            retryable: true,
+            thread_id: message.op.thread_id().cloned(),
+        });
+        self.ports.post(from, &panelot_protocol::EventMessage::private(event).to_json());
+    }
+
+    /// Applies a step's commit and runs its effects. Returns whether the commit succeeded.
+    async fn execute(self: &Rc<Self>, step: Step) -> bool {
+        if let Some(commit) = step.commit
+            && let Err(error) = self.ports.store().apply(commit).await
+        {
+            self.on_commit_failure(&step.threads, step.directory, &error).await;
+            for effect in step.on_failure {
+                self.perform(effect).await;
+            }
+            return false;
+        }
+        for thread in &step.threads {
+            self.failed.borrow_mut().remove(thread);
+        }
+        for effect in step.effects {
+            self.perform(effect).await;
+        }
+        true
+    }
+
+    async fn on_commit_failure(self: &Rc<Self>, threads: &[ThreadId], directory: bool, error: &CommitError) {
+        self.ports.log(&format!("a commit failed: {error}"));
+        for thread in threads {
+            self.cancels.borrow_mut().cancel_thread(thread);
+            self.engine.borrow_mut().drop_thread(thread);
+            let failures = {
+                let mut failed = self.failed.borrow_mut();
+                let failures = failed.entry(thread.clone()).or_insert(0);
+                *failures += 1;
+                *failures
+            };
+            let delay = RELOAD_MIN_MS.saturating_mul(1 << failures.min(10)).min(RELOAD_MAX_MS);
+            let (runtime, thread) = (Rc::clone(self), thread.clone());
+            self.spawn_task(async move {
+                runtime.ports.sleep(delay).await;
+                let loaded = runtime.read_thread(&thread).await;
+                runtime.push(loaded);
+            });
+        }
+        if directory && let Ok(boot) = read_boot(self.ports.store(), self.reload_facts()).await {
+            self.engine.borrow_mut().reload_directory(
+                boot.settings,
+                boot.connections,
+                boot.rules,
+                boot.grants,
+            );
+        }
+    }
+
+    /// Reads a thread's head, as an input.
+    pub(crate) async fn read_thread(&self, thread: &ThreadId) -> Input {
+        match self.ports.store().head(thread).await {
+            Ok(head) => Input::Loaded { thread: thread.clone(), head: head.map(Box::new) },
+            Err(error) => Input::Unreadable { thread: thread.clone(), why: error.to_string() },
+        }
+    }
+
+    async fn perform(self: &Rc<Self>, effect: Effect) {
+        match effect {
+            Effect::Send { to, message } => self.send(&to, &message).await,
+            Effect::Close(handle) => {
+                self.ports.close(handle);
+                self.engine.borrow_mut().handle(self.ports.now(), Input::Disconnected(handle));
+            }
+            Effect::Load(thread) => {
+                let runtime = Rc::clone(self);
+                self.spawn_task(async move {
+                    let loaded = runtime.read_thread(&thread).await;
+                    runtime.push(loaded);
+                });
+            }
+            Effect::CallModel(call) => self.spawn_model(*call),
+            Effect::CancelModel { thread, call } => self.cancels.borrow_mut().cancel(&thread, call.as_str()),
+            Effect::FindTarget(lookup) => {
+                #[cfg(feature = "failpoints")]
+                if lookup.phase == TargetPhase::Dispatch {
+                    self.ports.failpoint("tool.before_dispatch", &lookup.thread).await;
+                }
+                debug_assert!(matches!(lookup.phase, TargetPhase::Judge | TargetPhase::Dispatch));
+                self.spawn_lookup(*lookup);
+            }
+            Effect::Dispatch { thread, item, attempt, permit, command } => {
+                self.spawn_dispatch(thread, item, attempt, *permit, *command);
+            }
+            Effect::CancelTool { thread, item } => self.cancels.borrow_mut().cancel(&thread, item.as_str()),
+            Effect::Verify { from, submission, connection, base_url, model } => {
+                self.spawn_verify(from, submission, connection, base_url, model);
+            }
+            Effect::ReadHistory { from, submission, thread, leaf } => {
+                self.spawn_history(from, submission, thread, leaf);
+            }
+        }
+    }
+
+    async fn send(&self, to: &[ConnectionHandle], message: &panelot_protocol::EventMessage) {
+        let json = message.to_json();
+        for handle in to {
+            self.ports.post(*handle, &json);
+        }
+        #[cfg(feature = "failpoints")]
+        if let Some(thread) = message.event.thread_id() {
+            match &message.event {
+                panelot_protocol::Event::ItemDelta(_) => {
+                    self.ports.failpoint("model.streaming", thread).await
+                }
+                panelot_protocol::Event::ApprovalRequest(_) => {
+                    self.ports.failpoint("approval.pending", thread).await;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Runs a task that counts as work under way.
+    pub(crate) fn spawn_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+        self.tasks.set(self.tasks.get() + 1);
+        let runtime = Rc::clone(self);
+        let counted: StepTask = Box::pin(async move {
+            task.await;
+            runtime.tasks.set(runtime.tasks.get() - 1);
+            let _ = runtime.bell.unbounded_send(());
+        });
+        self.ports.spawn(counted);
+        self.stay_alive();
+    }
+
+    /// After everything that was due: the next wake-up, and whether the worker must be kept alive.
+    fn settle(self: &Rc<Self>) {
+        let wake = self.engine.borrow().next_wake();
+        if wake != self.wake.get() {
+            self.wake.set(wake);
+            self.ports.set_alarm(wake);
+            if let Some(timer) = self.wake_timer.borrow_mut().take() {
+                timer.abort();
+            }
+            if let Some(at) = wake {
+                self.start_wake_timer(at);
+            }
+        }
+        self.stay_alive();
+    }
+
+    fn start_wake_timer(self: &Rc<Self>, at: Timestamp) {
+        let (handle, registration) = AbortHandle::new_pair();
+        *self.wake_timer.borrow_mut() = Some(handle);
+        let runtime = Rc::clone(self);
+        let timer = async move {
+            // A timer may fire a little early by the wall clock; then the engine would see nothing due.
+            let wait = at.ms_since(runtime.ports.now()).saturating_add(1);
+            runtime.ports.sleep(wait).await;
+            runtime.wake.set(None);
+            runtime.push(Input::Wake);
+        };
+        self.ports.spawn(Box::pin(async move {
+            let _ = Abortable::new(timer, registration).await;
+        }));
+    }
+
+    fn stay_alive(self: &Rc<Self>) {
+        if self.kept_alive.get() || !self.is_busy() {
+            return;
+        }
+        self.kept_alive.set(true);
+        let runtime = Rc::clone(self);
+        self.ports.spawn(Box::pin(async move {
+            while runtime.is_busy() {
+                runtime.ports.keep_alive();
+                runtime.ports.sleep(KEEP_ALIVE_MS).await;
+            }
+            runtime.kept_alive.set(false);
+        }));
+    }
+
+    /// Facts for reading the directory anew; those that concern the start are not used then.
+    fn reload_facts(&self) -> crate::BootFacts {
+        crate::BootFacts {
+            epoch: 1,
+            session: panelot_base::SessionId::mint(&mut panelot_base::IdSource::new([0; 16])),
+            seed: [0; 16],
+            browser_language: String::new(),
+            quarantined: std::collections::BTreeSet::new(),
+        }
+    }
+}
+
+/// The thread in whose name an input is handled.
+fn thread_of(input: &Input) -> Option<ThreadId> {
+    match input {
+        Input::Op { message, .. } => match &message.op {
+            Op::Initialize(initialize) => initialize.subscribe.clone(),
+            op => op.thread_id().cloned(),
+        },
+        Input::Loaded { thread, .. }
+        | Input::Unreadable { thread, .. }
+        | Input::Model { thread, .. }
+        | Input::Target { thread, .. }
+        | Input::Report { thread, .. }
+        | Input::History { thread, .. } => Some(thread.clone()),
+        Input::Connected(_)
+        | Input::Disconnected(_)
+        | Input::Malformed { .. }
+        | Input::Overloaded { .. }
+        | Input::Wake
+        | Input::Verified { .. } => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! What the driver needs of the world.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use panelot_base::{ThreadId, Timestamp};
+use panelot_engine::{ConnectionHandle, TargetLookup};
+use panelot_provider::{HttpRequest, ResponseHead};
+use panelot_store::Store;
+use panelot_tools::{Command, Report, TargetError, TargetFacts};
+use serde_json::Value;
+
+/// A task that runs beside the driver's loop.
+pub type StepTask = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Why no answer came. The text is the browser's own.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NetworkError(pub String);
+
+/// The head of an answer, and its body to be read.
+pub struct Answer<B> {
+    /// Status and headers.
+    pub head: ResponseHead,
+    /// The body.
+    pub body: B,
+}
+
+/// A body that is read piece by piece. Dropping it ends the request.
+#[expect(
+    async_fn_in_trait,
+    reason = "the driver runs on one thread, so nobody needs these futures to be Send"
+)]
+pub trait Body {
+    /// The next piece; `None` at the end. A future that is dropped loses nothing.
+    ///
+    /// # Errors
+    /// [`NetworkError`] when the connection broke.
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, NetworkError>;
+}
+
+/// The way to providers.
+#[expect(
+    async_fn_in_trait,
+    reason = "the driver runs on one thread, so nobody needs these futures to be Send"
+)]
+pub trait Network {
+    /// What an answer's body is.
+    type Body: Body;
+
+    /// Sends a request and waits for the head of the answer. Dropping the future ends the request.
+    ///
+    /// # Errors
+    /// [`NetworkError`] when no answer came.
+    async fn send(&self, request: HttpRequest) -> Result<Answer<Self::Body>, NetworkError>;
+}
+
+/// The way to tabs and pages.
+#[expect(
+    async_fn_in_trait,
+    reason = "the driver runs on one thread, so nobody needs these futures to be Send"
+)]
+pub trait Browser {
+    /// Looks up what a call is aimed at.
+    ///
+    /// # Errors
+    /// [`TargetError`] when it is aimed at nothing that can be worked on.
+    async fn resolve(&self, lookup: &TargetLookup) -> Result<TargetFacts, TargetError>;
+
+    /// Does one thing. `cancelled` resolves when nobody wants it any more; a write that may have begun is still
+    /// followed to its end, so that its outcome can go on record.
+    async fn run(&self, command: Command, cancelled: impl Future<Output = ()>) -> Report;
+}
+
+/// Everything outside.
+#[expect(
+    async_fn_in_trait,
+    reason = "the driver runs on one thread, so nobody needs these futures to be Send"
+)]
+pub trait Ports: 'static {
+    /// The store.
+    type Store: Store;
+    /// The network.
+    type Network: Network;
+    /// The browser.
+    type Browser: Browser;
+
+    /// The store.
+    fn store(&self) -> &Self::Store;
+    /// The network.
+    fn network(&self) -> &Self::Network;
+    /// The browser.
+    fn browser(&self) -> &Self::Browser;
+    /// The time.
+    fn now(&self) -> Timestamp;
+    /// Waits.
+    async fn sleep(&self, ms: u64);
+    /// Lets everything else that is due run first.
+    async fn yield_now(&self);
+    /// Runs a task beside everything else.
+    fn spawn(&self, task: StepTask);
+    /// Sends a message to a view; one that is gone is passed over.
+    fn post(&self, to: ConnectionHandle, message: &Value);
+    /// Closes a Port.
+    fn close(&self, to: ConnectionHandle);
+    /// Has the worker woken at a time even if it sleeps by then; `None` takes it back.
+    fn set_alarm(&self, at: Option<Timestamp>);
+    /// Makes one trivial extension call, which counts as life.
+    fn keep_alive(&self);
+    /// Notes which thread the pure code is about to work on, so that a trap can be laid at its door.
+    fn entering(&self, thread: Option<&ThreadId>);
+    /// Reports a fault that no view can be told of.
+    fn log(&self, message: &str);
+    /// Parks here when a test asked for it.
+    #[cfg(feature = "failpoints")]
+    async fn failpoint(&self, name: &'static str, thread: &ThreadId);
+}

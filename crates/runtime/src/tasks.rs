@@ -1,0 +1,176 @@
+//! What runs beside the loop: lookups, tools, tries of connections, reads of older messages.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use panelot_base::limits::SNAPSHOT_PAGE_NODES;
+use panelot_base::{ConnectionId, ItemId, SafeUrl, SubmissionId, ThreadId};
+use panelot_engine::{ConnectionHandle, Input, TargetLookup};
+use panelot_gatekeeper::Permit;
+use panelot_provider::{Endpoint, ProviderError, Wire, verify};
+use panelot_store::Store;
+use panelot_tools::Command;
+
+use crate::driver::Runtime;
+use crate::model::{Delivery, endpoint_error, read_whole, secret_of, stream_answer};
+use crate::ports::{Browser, Network, Ports};
+
+/// The ways to stop what is under way, by thread and by call.
+#[derive(Debug, Default)]
+pub(crate) struct Cancels {
+    handles: BTreeMap<(ThreadId, String), oneshot::Sender<()>>,
+}
+
+impl Cancels {
+    /// Registers something that can be stopped; the receiver resolves when it should.
+    pub(crate) fn register(&mut self, thread: &ThreadId, id: &str) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.handles.insert((thread.clone(), id.to_owned()), sender);
+        receiver
+    }
+
+    /// Forgets something that ended.
+    pub(crate) fn finished(&mut self, thread: &ThreadId, id: &str) {
+        self.handles.remove(&(thread.clone(), id.to_owned()));
+    }
+
+    /// Stops one thing.
+    pub(crate) fn cancel(&mut self, thread: &ThreadId, id: &str) {
+        if let Some(handle) = self.handles.remove(&(thread.clone(), id.to_owned())) {
+            let _ = handle.send(());
+        }
+    }
+
+    /// Stops all that runs for a thread.
+    pub(crate) fn cancel_thread(&mut self, thread: &ThreadId) {
+        let ids: Vec<String> =
+            self.handles.keys().filter(|(of, _)| of == thread).map(|(_, id)| id.clone()).collect();
+        for id in ids {
+            self.cancel(thread, &id);
+        }
+    }
+}
+
+impl<P: Ports> Runtime<P> {
+    pub(crate) fn spawn_lookup(self: &Rc<Self>, lookup: TargetLookup) {
+        let runtime = Rc::clone(self);
+        self.spawn_task(async move {
+            let found = runtime.ports.browser().resolve(&lookup).await;
+            let TargetLookup { thread, item, phase, .. } = lookup;
+            runtime.push(Input::Target { thread, item, phase, found });
+        });
+    }
+
+    pub(crate) fn spawn_dispatch(
+        self: &Rc<Self>,
+        thread: ThreadId,
+        item: ItemId,
+        attempt: u32,
+        permit: Permit,
+        command: Command,
+    ) {
+        let runtime = Rc::clone(self);
+        let cancelled = self.cancels.borrow_mut().register(&thread, item.as_str());
+        self.spawn_task(async move {
+            #[cfg(feature = "failpoints")]
+            let is_write = !is_read(&command);
+            let stopped = async move {
+                // A handle that is dropped with the runtime stops nothing.
+                if cancelled.await.is_err() {
+                    futures_util::future::pending::<()>().await;
+                }
+            };
+            let report = runtime.ports.browser().run(command, stopped).await;
+            drop(permit);
+            runtime.cancels.borrow_mut().finished(&thread, item.as_str());
+            #[cfg(feature = "failpoints")]
+            if is_write {
+                runtime.ports.failpoint("tool.after_dispatch", &thread).await;
+            }
+            runtime.push(Input::Report { thread, item, attempt, report });
+        });
+    }
+
+    pub(crate) fn spawn_verify(
+        self: &Rc<Self>,
+        from: ConnectionHandle,
+        submission: SubmissionId,
+        connection: ConnectionId,
+        base_url: SafeUrl,
+        model: String,
+    ) {
+        let runtime = Rc::clone(self);
+        self.spawn_task(async move {
+            let result = runtime.verify(&connection, &base_url, &model).await;
+            runtime.push(Input::Verified { from, submission, connection, model, result });
+        });
+    }
+
+    /// Lists the models, then asks the chosen one for a word. A provider without a list may still answer.
+    async fn verify(
+        &self,
+        connection: &ConnectionId,
+        base_url: &SafeUrl,
+        model: &str,
+    ) -> Result<Vec<String>, ProviderError> {
+        let key = secret_of(self.ports.store(), connection).await?;
+        let endpoint = Endpoint::new(base_url.as_str(), key).map_err(|error| endpoint_error(&error))?;
+        let wire = Wire::Openai;
+        let listed = match self
+            .within_time(
+                verify::TIMEOUT_MS,
+                self.ports.network().send(wire.list_models(&endpoint)),
+                &endpoint,
+            )
+            .await
+        {
+            Ok(answer) => {
+                let head = answer.head.clone();
+                let body = read_whole(answer.body).await;
+                wire.read_models(&head, &body, &endpoint)
+            }
+            Err(error) => Err(error),
+        };
+        let model = match (&listed, model.is_empty()) {
+            (Ok(models), true) => models.first().cloned().unwrap_or_default(),
+            _ => model.to_owned(),
+        };
+        if model.is_empty() {
+            return listed;
+        }
+        let request = verify::request(&model);
+        let outcome = stream_answer(self, wire, &request, &endpoint, Delivery::Discard).await;
+        verify::read(outcome)?;
+        Ok(listed.unwrap_or_default())
+    }
+
+    pub(crate) fn spawn_history(
+        self: &Rc<Self>,
+        from: ConnectionHandle,
+        submission: SubmissionId,
+        thread: ThreadId,
+        leaf: u64,
+    ) {
+        let runtime = Rc::clone(self);
+        self.spawn_task(async move {
+            let read = runtime.ports.store().path(&thread, leaf, SNAPSHOT_PAGE_NODES).await;
+            runtime.push(match read {
+                Ok(page) => {
+                    let has_older = page.older.is_some();
+                    Input::History { from, submission, thread, nodes: page.nodes, has_older }
+                }
+                Err(error) => Input::Unreadable { thread, why: error.to_string() },
+            });
+        });
+    }
+}
+
+#[cfg(feature = "failpoints")]
+fn is_read(command: &Command) -> bool {
+    match command {
+        Command::ListTabs => true,
+        Command::Page { action, .. } => matches!(action, panelot_page_protocol::Action::ReadPage {}),
+        Command::Navigate { .. } => false,
+    }
+}
