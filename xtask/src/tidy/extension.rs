@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// A text that every build with failpoints contains: the crate `background` uses it where a failpoint parks.
-const FAILPOINT_MARKER: &str = "panelot-failpoint";
+/// A text that every build with failpoints contains: the key under which a test says where to park.
+const FAILPOINT_MARKER: &str = "panelot_failpoint";
 const MANIFEST: &str = "manifest.json";
 
 pub(super) fn check(repository: &Repository, problems: &mut Vec<String>) -> Result<()> {
