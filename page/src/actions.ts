@@ -158,6 +158,11 @@ async function enter(field: HTMLElement, text: string, wanted: string, clear: bo
   const input = field as HTMLInputElement;
   const picker = field.localName === "input" && /^(date|time|month|week|datetime-local|color|range)$/.test(input.type);
   if (picker) return setValue(input, wanted, text);
+  if ((field.getRootNode() as Document | ShadowRoot).activeElement !== field) {
+    // The page moved the focus on: inserting now would write into another field.
+    if (isEditingHost(field)) throw new Failure("not_effective", "the editor does not take the keyboard focus");
+    return setValue(input, wanted, text);
+  }
   const insert = selectForEntry(field, clear) ? text : wanted;
   const inputType = insert ? "insertText" : "deleteContentBackward";
   const data = insert || null;
@@ -176,7 +181,26 @@ async function enter(field: HTMLElement, text: string, wanted: string, clear: bo
     return;
   }
   if (!done || (value() === start && start !== wanted)) setValue(input, wanted, text);
-  else field.dispatchEvent(new Event("change", { bubbles: true }));
+  else tellChange(input);
+}
+
+const told = new WeakMap<Element, AbortController>();
+
+/**
+ * Reports the change now, because the page may react to it. Chrome reports it once more when the field loses the focus;
+ * that second event is kept from the page when it brings no other value, so that nothing is saved twice.
+ */
+function tellChange(input: HTMLInputElement): void {
+  const value = input.value;
+  input.dispatchEvent(new Event("change", { bubbles: true }));
+  told.get(input)?.abort();
+  const once = new AbortController();
+  told.set(input, once);
+  viewOf(input).addEventListener("change", (event) => {
+    if (!event.isTrusted || event.composedPath()[0] !== input) return;
+    once.abort();
+    if (input.value === value) event.stopImmediatePropagation();
+  }, { capture: true, signal: once.signal });
 }
 
 /** Selects what is to be replaced. False when only the whole can be, although text was to be added. */

@@ -384,6 +384,14 @@ describe("typing", () => {
     }
   });
 
+  test("text never lands in another field, even when the page moves the focus on", async () => {
+    const executor = await open(`<input aria-label="Meant" onfocus="other.focus()"><input id="other" aria-label="Other">
+      <div contenteditable aria-label="Editor" onfocus="other.focus()">old</div>`);
+    assert.equal(result(await executor.type("textbox", "Meant", "x")).value.text, "x");
+    assert.equal(failure(await executor.type("textbox", "Editor", "x")).code, "not_effective");
+    assert.equal(await page.evaluate(() => document.querySelector("#other").value), "");
+  });
+
   test("what takes no text is refused", async () => {
     const executor = await open(`<button>B</button><input aria-label="Fixed" readonly><input aria-label="Off" disabled>`);
     assert.equal(failure(await executor.type("button", "B", "x")).code, "not_editable");

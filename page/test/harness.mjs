@@ -9,7 +9,7 @@ import { build } from "esbuild";
 import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const FLAGS = [
+export const FLAGS = [
   "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
 ];
@@ -24,9 +24,11 @@ export async function bundle() {
   return built.outputFiles[0].text;
 }
 
+/** The first browser that is there; undefined for Playwright's own. */
+export const browserPath = () => BROWSERS.find((path) => path && existsSync(path));
+
 export async function launch() {
-  const executablePath = BROWSERS.find((path) => path && existsSync(path));
-  return chromium.launch({ ...(executablePath ? { executablePath } : {}), args: FLAGS, headless: true });
+  return chromium.launch({ executablePath: browserPath(), args: FLAGS, headless: true });
 }
 
 /** Serves what `handle(path, request)` returns: a page's text, or `{type, body}`, or `{redirect}`. */
