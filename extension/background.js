@@ -9,9 +9,10 @@ import init, * as engine from "./background/panelot_background.js";
 const WASM = "background/panelot_background_bg.wasm";
 const EVENTS = [
   "runtime.onMessage", "runtime.onInstalled", "runtime.onStartup", "runtime.onUpdateAvailable", "alarms.onAlarm",
-  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "action.onClicked", "commands.onCommand", "storage.onChanged",
-  "webNavigation.onCommitted", "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred", "debugger.onEvent",
-  "debugger.onDetach", "notifications.onClicked", "permissions.onAdded", "permissions.onRemoved",
+  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted",
+  "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred", "notifications.onClicked", "action.onClicked",
+  "permissions.onAdded", "permissions.onRemoved", "debugger.onEvent", "debugger.onDetach", "storage.onChanged",
+  "commands.onCommand",
 ];
 const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
 const TRAPS_TO_QUARANTINE = 2;
@@ -71,8 +72,7 @@ function deliver(kind, args) {
 
 function isTrap(error) {
   // A stack overflow leaves the module's memory as torn as a trap does.
-  const overflow = error instanceof RangeError && error.message.includes("call stack");
-  return overflow || error instanceof WebAssembly.RuntimeError;
+  return error instanceof WebAssembly.RuntimeError || (error instanceof RangeError && /call stack/.test(error.message));
 }
 
 async function boot(trapped) {
