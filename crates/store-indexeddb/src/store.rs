@@ -1,0 +1,314 @@
+//! The store: one commit, one transaction; one read, one transaction.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use js_sys::{Array, Object, Reflect};
+use panelot_records::{Commit, Durability, Expected, Key, Precondition, SCHEMA_VERSION, Scan, Table};
+use panelot_store::{Change, CommitError, Prepared, ReadRecord, Store, StoreError, prepare};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{
+    IdbCursorDirection, IdbCursorWithValue, IdbDatabase, IdbObjectStore, IdbRequest, IdbTransaction,
+    IdbTransactionMode,
+};
+
+use crate::event::{Completion, Failure, Handler, Outcome, finished};
+use crate::open::open;
+use crate::row::{key_from_js, key_to_js, range, record, revision_of, row_to_js};
+use crate::seal::WebSealer;
+
+#[wasm_bindgen]
+extern "C" {
+    /// `IDBDatabase`, for the one call that web-sys has only behind its flag for unstable interfaces.
+    type DatabaseWithOptions;
+
+    /// `transaction(names, mode, {durability})`: in every browser that the manifest admits (Chrome 83 and later).
+    #[wasm_bindgen(method, catch)]
+    fn transaction(
+        this: &DatabaseWithOptions,
+        names: &Array,
+        mode: &str,
+        options: &Object,
+    ) -> Result<IdbTransaction, JsValue>;
+}
+
+/// An open database, shared by the store and its sealer.
+pub(crate) struct Connection {
+    pub(crate) database: IdbDatabase,
+    /// Why it can no longer be used.
+    closed: Rc<RefCell<Option<String>>>,
+    transactions: Cell<u64>,
+    _handlers: [Handler; 2],
+}
+
+impl Connection {
+    fn new(database: IdbDatabase) -> Self {
+        let closed = Rc::new(RefCell::new(None));
+        let (upgrade, lost, to_close) = (Rc::clone(&closed), Rc::clone(&closed), database.clone());
+        let handlers = [
+            Handler::set(&database, "onversionchange", move |_| {
+                // Another version of the program wants the database: holding on to it would block that one for ever.
+                to_close.close();
+                *upgrade.borrow_mut() = Some("another version of the program has taken it over".to_owned());
+            }),
+            Handler::set(&database, "onclose", move |_| {
+                *lost.borrow_mut() = Some("the browser has closed it".to_owned());
+            }),
+        ];
+        Self { database, closed, transactions: Cell::new(0), _handlers: handlers }
+    }
+
+    /// Begins a transaction over the named object stores.
+    pub(crate) fn begin(
+        &self,
+        names: &[&str],
+        mode: IdbTransactionMode,
+        durability: Option<Durability>,
+    ) -> Result<IdbTransaction, StoreError> {
+        if let Some(why) = self.closed.borrow().as_ref() {
+            return Err(StoreError::Unavailable(why.clone()));
+        }
+        let word = match mode {
+            IdbTransactionMode::Readwrite => "readwrite",
+            _ => "readonly",
+        };
+        let options = Object::new();
+        if let Some(durability) = durability {
+            let durability = match durability {
+                Durability::Strict => "strict",
+                Durability::Relaxed => "relaxed",
+            };
+            // Setting a property of a fresh object cannot fail.
+            let _ = Reflect::set(&options, &"durability".into(), &durability.into());
+        }
+        let list: Array = names.iter().map(|name| JsValue::from_str(name)).collect();
+        let database: &DatabaseWithOptions = self.database.unchecked_ref();
+        let transaction = database
+            .transaction(&list, word, &options)
+            .map_err(|error| StoreError::Unavailable(Failure::of(&error).text))?;
+        if mode == IdbTransactionMode::Readwrite {
+            self.transactions.set(self.transactions.get().saturating_add(1));
+        }
+        Ok(transaction)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.database.close();
+    }
+}
+
+/// Records in IndexedDB.
+pub struct IndexedDbStore {
+    pub(crate) connection: Rc<Connection>,
+    sealer: WebSealer,
+}
+
+impl IndexedDbStore {
+    /// Opens the database `name` ([`crate::DATABASE`] in the extension), after creating or migrating it where due.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`], [`StoreError::Blocked`], [`StoreError::Broken`] or [`StoreError::Unavailable`]; whatever
+    /// it is, the database is left as it was found.
+    pub async fn open(name: &str) -> Result<Self, StoreError> {
+        let connection = Rc::new(Connection::new(open(name, SCHEMA_VERSION).await?));
+        Ok(Self { sealer: WebSealer::new(Rc::clone(&connection)), connection })
+    }
+
+    fn begin_read(&self, table: Table) -> Result<IdbObjectStore, StoreError> {
+        let transaction = self.connection.begin(&[table.name()], IdbTransactionMode::Readonly, None)?;
+        transaction.object_store(table.name()).map_err(|error| unreadable(Failure::of(&error)))
+    }
+}
+
+impl Store for IndexedDbStore {
+    type Sealer = WebSealer;
+
+    fn sealer(&self) -> &WebSealer {
+        &self.sealer
+    }
+
+    async fn apply(&self, commit: Commit) -> Result<(), CommitError> {
+        if commit.is_empty() {
+            return Ok(());
+        }
+        let prepared = prepare(commit, &self.sealer).await?;
+        // From here to `end` nothing is awaited: the transaction would commit what it has so far.
+        let transaction = self
+            .connection
+            .begin(&tables(&prepared), IdbTransactionMode::Readwrite, Some(prepared.durability))
+            .map_err(|error| CommitError::Unavailable(error.to_string()))?;
+        let completion = Completion::listen(&transaction);
+        let conflict = Rc::new(RefCell::new(None));
+        let issued = issue(&transaction, &prepared, &conflict);
+        if issued.is_err() {
+            // Half of a commit must not be committed. It fails only where the transaction is over already.
+            let _ = transaction.abort();
+        }
+        let ended = completion.end().await;
+        if let Some(key) = conflict.take() {
+            return Err(CommitError::Conflict { key });
+        }
+        match (issued, ended) {
+            (Ok(_checks), Ok(())) => Ok(()),
+            (Err(failure), _) | (Ok(_), Err(failure)) => Err(commit_error(failure)),
+        }
+    }
+
+    async fn get(&self, key: &Key) -> Result<Option<ReadRecord>, StoreError> {
+        let store = self.begin_read(key.table)?;
+        let request = store.get(&key_to_js(key)).map_err(|error| unreadable(Failure::of(&error)))?;
+        let row = finished(&request).await.map_err(unreadable)?;
+        Ok((!row.is_undefined()).then(|| record(key, &row)))
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<ReadRecord>, StoreError> {
+        if scan.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let store = self.begin_read(scan.table)?;
+        let range = range(scan).map_err(unreadable)?;
+        let found = if scan.descending {
+            backwards(&store, &range, scan.limit).await
+        } else {
+            forwards(&store, &range, scan.limit).await
+        };
+        let read = |(key, row): (JsValue, JsValue)| record(&key_from_js(scan.table, &key), &row);
+        Ok(found.map_err(unreadable)?.into_iter().map(read).collect())
+    }
+
+    fn transactions(&self) -> u64 {
+        self.connection.transactions.get()
+    }
+}
+
+/// The object stores that a commit touches.
+fn tables(prepared: &Prepared) -> Vec<&'static str> {
+    let checked = prepared.preconditions.iter().map(|it| it.key.table);
+    let all: BTreeSet<Table> = checked.chain(prepared.changes.iter().map(Change::table)).collect();
+    all.into_iter().map(Table::name).collect()
+}
+
+/// Makes every request of a commit. The checks come first, and requests are carried out in order, so that each check
+/// sees what was there before; one that fails aborts the transaction and takes the changes behind it back.
+fn issue(
+    transaction: &IdbTransaction,
+    prepared: &Prepared,
+    conflict: &Rc<RefCell<Option<Key>>>,
+) -> Result<Vec<Handler>, Failure> {
+    let failed = |error: JsValue| Failure::of(&error);
+    let mut checks = Vec::with_capacity(prepared.preconditions.len());
+    for precondition in &prepared.preconditions {
+        let store = transaction.object_store(precondition.key.table.name()).map_err(failed)?;
+        let request = store.get(&key_to_js(&precondition.key)).map_err(failed)?;
+        checks.push(check(&request, transaction, precondition, conflict));
+    }
+    for change in &prepared.changes {
+        let store = transaction.object_store(change.table().name()).map_err(failed)?;
+        match change {
+            Change::Put(key, row) => store.put_with_key(&row_to_js(row), &key_to_js(key)).map_err(failed)?,
+            Change::Delete(key) => store.delete(&key_to_js(key)).map_err(failed)?,
+            Change::DeleteOfThread(table, thread) => {
+                store.delete(&range(&Scan::of_thread(*table, thread))?).map_err(failed)?
+            }
+        };
+    }
+    Ok(checks)
+}
+
+fn check(
+    request: &IdbRequest,
+    transaction: &IdbTransaction,
+    precondition: &Precondition,
+    conflict: &Rc<RefCell<Option<Key>>>,
+) -> Handler {
+    let (read, transaction, conflict) = (request.clone(), transaction.clone(), Rc::clone(conflict));
+    let Precondition { key, expected } = precondition.clone();
+    Handler::set(request, "onsuccess", move |_| {
+        let row = read.result().unwrap_or(JsValue::UNDEFINED);
+        let holds = match expected {
+            Expected::Absent => row.is_undefined(),
+            Expected::Revision(revision) => revision_of(&row) == Some(revision),
+        };
+        if !holds && conflict.borrow().is_none() {
+            *conflict.borrow_mut() = Some(key.clone());
+            // It fails only where the transaction is over already, and then `end` says why.
+            let _ = transaction.abort();
+        }
+    })
+}
+
+pub(crate) fn commit_error(failure: Failure) -> CommitError {
+    match failure.name.as_str() {
+        "QuotaExceededError" => CommitError::Quota,
+        _ => CommitError::Unavailable(failure.text),
+    }
+}
+
+fn unreadable(failure: Failure) -> StoreError {
+    match failure.name.as_str() {
+        // A row or a file of the database that the browser itself cannot read any more.
+        "NotFoundError" | "DataError" | "UnknownError" | "NotReadableError" => {
+            StoreError::Broken(failure.text)
+        }
+        _ => StoreError::Unavailable(failure.text),
+    }
+}
+
+type Found = Vec<(JsValue, JsValue)>;
+
+/// Keys and rows in ascending order: two requests for all of them, of one transaction and so of one moment.
+async fn forwards(store: &IdbObjectStore, range: &JsValue, limit: usize) -> Result<Found, Failure> {
+    let failed = |error: JsValue| Failure::of(&error);
+    let (keys, rows) = match u32::try_from(limit) {
+        Ok(limit) => (
+            store.get_all_keys_with_key_and_limit(range, limit).map_err(failed)?,
+            store.get_all_with_key_and_limit(range, limit).map_err(failed)?,
+        ),
+        Err(_) => (
+            store.get_all_keys_with_key(range).map_err(failed)?,
+            store.get_all_with_key(range).map_err(failed)?,
+        ),
+    };
+    // They are answered in the order of asking: once the rows are there, so are the keys.
+    let rows: Array = finished(&rows).await?.unchecked_into();
+    let keys: Array = keys.result().map_err(failed)?.unchecked_into();
+    Ok(keys.iter().zip(rows.iter()).collect())
+}
+
+/// Keys and rows in descending order, by a cursor.
+async fn backwards(store: &IdbObjectStore, range: &JsValue, limit: usize) -> Result<Found, Failure> {
+    let request = store
+        .open_cursor_with_range_and_direction(range, IdbCursorDirection::Prev)
+        .map_err(|error| Failure::of(&error))?;
+    let (outcome, wait) = Outcome::new();
+    let failed = outcome.clone();
+    let (on_success, on_error) = (request.clone(), request.clone());
+    let mut found = Found::new();
+    let _success = Handler::set(&request, "onsuccess", move |_| match take(&on_success, &mut found, limit) {
+        Ok(true) => {}
+        Ok(false) => outcome.settle(Ok(std::mem::take(&mut found))),
+        Err(error) => outcome.settle(Err(Failure::of(&error))),
+    });
+    let _error =
+        Handler::set(&request, "onerror", move |_| failed.settle(Err(Failure::of_request(&on_error))));
+    wait.await.unwrap_or_else(|_| Err(Failure::closed()))
+}
+
+/// Takes what the cursor shows and moves it on. `false` when it is through.
+fn take(request: &IdbRequest, found: &mut Found, limit: usize) -> Result<bool, JsValue> {
+    let shown = request.result()?;
+    if shown.is_null() {
+        return Ok(false);
+    }
+    let cursor: IdbCursorWithValue = shown.unchecked_into();
+    found.push((cursor.key()?, cursor.value()?));
+    if found.len() >= limit {
+        return Ok(false);
+    }
+    cursor.continue_()?;
+    Ok(true)
+}
