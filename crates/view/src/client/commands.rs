@@ -78,6 +78,11 @@ impl Client {
         if self.model.thread.id.as_ref() != Some(&thread) {
             self.show_thread(now, thread, out);
             self.subscribe(out);
+        } else if self.follow.as_ref().is_some_and(|follow| follow.request.is_none() && follow.at.is_none()) {
+            // An earlier try was refused.
+            self.model.thread.loading = true;
+            out.changes.thread = true;
+            self.subscribe(out);
         }
         out.effects.push(ClientEffect::Focus(Focus::Composer));
     }

@@ -193,11 +193,9 @@ impl Client {
                     self.succeed(kind, out);
                 }
             }
-            Event::ThreadPage(it) => {
-                if self.history.as_ref() == Some(&it.submission_id) {
-                    self.history = None;
-                    self.model.thread.add_older(it, &mut out.changes);
-                }
+            Event::ThreadPage(it) if self.history.as_ref() == Some(&it.submission_id) => {
+                self.history = None;
+                self.model.thread.add_older(it, &mut out.changes);
             }
             Event::ReloadRequired(it) => {
                 self.stop(Link::Outdated, ConnectionState::ReloadRequired { message: it.message }, out);
@@ -217,7 +215,7 @@ impl Client {
                 self.creating = None;
                 let thread = &mut self.model.thread;
                 thread.creating = false;
-                thread.loading = true;
+                thread.loading = ack.thread_id.is_some();
                 thread.id.clone_from(&ack.thread_id);
                 out.changes.thread = true;
                 out.effects.push(ClientEffect::ThreadChanged { thread: ack.thread_id });

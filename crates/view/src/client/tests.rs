@@ -3,4 +3,5 @@
 mod behaviour;
 mod engine;
 mod joining;
+mod mirror;
 mod rig;

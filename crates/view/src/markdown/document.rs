@@ -328,7 +328,7 @@ fn count_final(text: &str, blocks: &[TopBlock], known: &Definitions) -> (usize, 
     if complete == text.len() {
         return (blocks.len().saturating_sub(1).max(sealed), 0);
     }
-    if !blocks.get(sealed + 1).is_some_and(|next| next.range.start < complete) {
+    if blocks.get(sealed + 1).is_none_or(|next| next.range.start >= complete) {
         return (sealed, 0);
     }
     let ended = parse(lines, known).blocks.len().saturating_sub(1).min(blocks.len());

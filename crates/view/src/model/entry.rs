@@ -37,7 +37,6 @@ pub struct Entry {
 
 /// What an entry says.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "entries are kept in place, few are small")]
 pub enum EntryBody {
     /// What the person wrote.
     User {

@@ -1,1 +1,894 @@
-//! One behaviour of the client per test.
+//! One behaviour of the client per test, the engine's words fed through a fake Port.
+
+use panelot_base::{ApprovalId, ConnectionId, RunId, SubmissionId};
+use panelot_protocol::event::{
+    ActivityUpdated, DirectoryThread, ErrorCode, ErrorEvent, Pong, SettingsEvent, ThreadDeleted, ThreadPage,
+};
+use panelot_protocol::op::{ApprovalDecision, Resolution};
+use panelot_protocol::settings::{IncomingKey, SettingsChange, SettingsView, Theme};
+use panelot_protocol::snapshot::{Activity, ErrorView, ItemBody, RunState};
+use panelot_protocol::{Event, EventMessage, Op, PROTOCOL, SCHEMA_HASH, Text};
+use serde_json::{Value, json};
+
+use super::engine::{Engine, meta};
+use super::joining::picture;
+use super::rig::{Rig, thread};
+use crate::model::{
+    CommandKind, ConnectionState, EntryBody, EntryKey, Recovery, Refusal, ToolState, Verification,
+};
+use crate::{ClientInput, Command, Focus, Timer};
+
+fn id(text: &str) -> SubmissionId {
+    SubmissionId::new(text).expect("an id")
+}
+
+fn private(event: Event) -> Value {
+    EventMessage::private(event).to_json()
+}
+
+/// A connected client that shows the engine's thread.
+fn connected(engine: &Engine) -> Rig {
+    let mut rig = Rig::new("client", 1);
+    rig.start(Some(engine.id.clone()), None);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.snapshot(&hello.submission_id));
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.take_sent();
+    rig
+}
+
+fn tell(rig: &mut Rig, engine: &mut Engine) {
+    for event in engine.drain() {
+        rig.message(event);
+    }
+}
+
+#[test]
+fn the_handshake_names_protocol_document_window_and_thread() {
+    let mut rig = Rig::new("client", 1);
+    rig.start(Some(thread("t")), None);
+    let Op::Initialize(hello) = rig.last_sent("initialize").op else { unreachable!() };
+    assert_eq!((&*hello.protocol, &*hello.schema_hash), (PROTOCOL, SCHEMA_HASH));
+    assert_eq!((hello.client_id.as_str(), hello.window_id), ("client", Some(7)));
+    assert_eq!(hello.subscribe, Some(thread("t")));
+    assert_eq!(rig.model().connection, ConnectionState::Connecting);
+    assert!(rig.model().thread.loading);
+    let engine = Engine::new("t");
+    let rig = connected(&engine);
+    assert_eq!(rig.model().connection, ConnectionState::Connected);
+    assert!(!rig.model().thread.loading && rig.model().directory.loaded);
+    assert!(rig.model().settings.is_some());
+}
+
+#[test]
+fn reconnecting_backs_off_to_eight_seconds_and_starts_over_once_connected() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.timers.clear();
+    rig.connects = false;
+    rig.lose_port();
+    assert_eq!(rig.model().connection, ConnectionState::Reconnecting { since: rig.now, attempts: 0 });
+    for _ in 0..6 {
+        rig.fire(Timer::Reconnect);
+        rig.input(ClientInput::PortFailed { port: rig.port });
+    }
+    let delays: Vec<_> = rig.timers.iter().map(|(_, ms)| *ms).collect();
+    assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
+    assert_eq!(rig.model().connection, ConnectionState::Reconnecting { since: rig.now, attempts: 6 });
+    rig.connects = true;
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.timers.clear();
+    rig.lose_port();
+    assert_eq!(rig.timers, [(Timer::Reconnect, 500)]);
+}
+
+#[test]
+fn the_person_can_call_the_engine_back_at_once() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.lose_port();
+    rig.command(Command::Reconnect);
+    assert_eq!(rig.sent_names(), ["initialize"]);
+    let opened = rig.opened.len();
+    rig.fire(Timer::Reconnect);
+    assert_eq!(rig.opened.len(), opened, "the timer of the earlier wait opens no second port");
+}
+
+#[test]
+fn silence_after_a_ping_reconnects_and_any_message_is_a_sign_of_life() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    assert!(rig.timers.contains(&(Timer::Ping, 20_000)));
+    rig.fire(Timer::Ping);
+    let ping = rig.last_sent("ping");
+    assert!(rig.timers.ends_with(&[(Timer::Liveness, 10_000), (Timer::Ping, 20_000)]));
+    rig.message(private(Event::Pong(Pong { submission_id: ping.submission_id })));
+    rig.fire(Timer::Liveness);
+    assert_eq!(rig.model().connection, ConnectionState::Connected);
+    rig.fire(Timer::Ping);
+    let port = rig.port;
+    rig.fire(Timer::Liveness);
+    assert_eq!(rig.closed, [port]);
+    assert!(matches!(rig.model().connection, ConnectionState::Reconnecting { .. }));
+}
+
+#[test]
+fn a_handshake_without_an_answer_is_tried_again() {
+    let mut rig = Rig::new("client", 1);
+    rig.start(None, None);
+    rig.fire(Timer::Liveness);
+    assert!(matches!(rig.model().connection, ConnectionState::Reconnecting { .. }));
+    rig.fire(Timer::Reconnect);
+    assert_eq!(rig.sent_names(), ["initialize", "initialize"]);
+}
+
+#[test]
+fn what_comes_from_an_old_port_is_ignored() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    let old = rig.port;
+    rig.lose_port();
+    rig.fire(Timer::Reconnect);
+    engine.submit(id("s"), "hello");
+    let before = picture(&rig.model().thread);
+    for value in engine.drain() {
+        rig.input(ClientInput::Message { port: old, value });
+    }
+    rig.input(ClientInput::PortClosed { port: old });
+    assert_eq!(picture(&rig.model().thread), before);
+    assert_eq!(rig.port, old + 1);
+}
+
+#[test]
+fn a_page_of_another_version_stops_for_ever() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    let frozen = json!({"type": "fatal.reload_required", "submissionId": "x", "protocol": "panelot/engine-v9",
+        "schemaHash": "other", "message": "Reload this page."});
+    rig.message(frozen);
+    let state = ConnectionState::ReloadRequired { message: "Reload this page.".into() };
+    assert_eq!((&rig.model().connection, rig.closed.len()), (&state, 1));
+    let opened = rig.opened.len();
+    rig.lose_port();
+    for timer in [Timer::Reconnect, Timer::Ping, Timer::Liveness] {
+        rig.fire(timer);
+    }
+    rig.command(Command::Reconnect);
+    rig.say("lost?");
+    assert_eq!((rig.opened.len(), &rig.model().connection), (opened, &state));
+    assert_eq!(rig.restored, ["lost?"]);
+    assert_eq!(rig.settled, [(CommandKind::Submit, Some(Refusal::Unreachable))]);
+}
+
+#[test]
+fn an_unknown_event_is_ignored_and_a_malformed_known_one_is_a_mismatch_without_a_retry() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.message(json!({"type": "thread.sparkled", "threadId": 5}));
+    assert_eq!(rig.model().connection, ConnectionState::Connected);
+    engine.submit(id("s"), "hello");
+    tell(&mut rig, &mut engine);
+    let before = picture(&rig.model().thread);
+    rig.message(json!({"type": "item.delta", "threadId": "t", "itemId": 7,
+        "stream": {"threadId": "t", "epoch": 1, "sequence": engine.sequence + 1}}));
+    let ConnectionState::Mismatch { detail } = &rig.model().connection else { unreachable!() };
+    assert!(detail.contains("item.delta.itemId"), "{detail}");
+    assert_eq!(picture(&rig.model().thread), before, "what was shown stays");
+    let opened = rig.opened.len();
+    rig.lose_port();
+    rig.fire(Timer::Reconnect);
+    rig.fire(Timer::Liveness);
+    assert_eq!(rig.opened.len(), opened, "no retry of its own");
+    rig.command(Command::Reconnect);
+    assert_eq!(rig.opened.len(), opened + 1, "but one when the person orders it");
+}
+
+#[test]
+fn an_engine_with_another_schema_hash_is_a_mismatch() {
+    let engine = Engine::new("t");
+    let mut rig = Rig::new("client", 1);
+    rig.start(None, None);
+    let hello = rig.last_sent("initialize");
+    let mut answer = engine.initialized(&hello.submission_id);
+    answer["schemaHash"] = "other".into();
+    rig.message(answer);
+    assert!(matches!(rig.model().connection, ConnectionState::Mismatch { .. }));
+}
+
+#[test]
+fn a_command_is_saved_before_it_is_sent() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.save_ok = None;
+    rig.say("hello");
+    assert_eq!(rig.sent, []);
+    assert_eq!(rig.saves.last().expect("a save")["entries"][0]["input"]["text"], "hello");
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), true)]);
+    rig.command(Command::Stop);
+    assert_eq!(rig.sent, [], "a stop does not overtake the message it is about");
+    rig.input(ClientInput::OutboxSaved { ok: true });
+    assert_eq!(rig.sent_names(), ["turn.submit", "turn.interrupt"]);
+}
+
+#[test]
+fn a_failed_save_sends_nothing_and_gives_the_text_back() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.save_ok = Some(false);
+    rig.say("precious");
+    assert_eq!((rig.sent.len(), rig.restored.as_slice()), (0, ["precious".to_owned()].as_slice()));
+    assert_eq!(rig.own_texts(), []);
+    assert_eq!(rig.settled, [(CommandKind::Submit, Some(Refusal::OutboxFailed))]);
+    assert_eq!(rig.model().pending, []);
+    assert_eq!(rig.model().last_error.as_ref().expect("an error").refusal, Refusal::OutboxFailed);
+    rig.save_ok = Some(true);
+    rig.say("again");
+    assert_eq!(rig.sent_names(), ["turn.submit"]);
+    assert_eq!(rig.saves.last().expect("a save")["entries"].as_array().expect("a list").len(), 1);
+}
+
+#[test]
+fn unanswered_commands_go_out_again_after_a_reconnect_in_order_with_their_ids() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.say("one");
+    rig.say("two");
+    rig.command(Command::Stop);
+    let first = rig.take_sent();
+    rig.message(engine.snapshot(&id("not-mine")));
+    assert_eq!(rig.sent, [], "only a reconnect repeats");
+    rig.message(engine.ack(&first[0].submission_id));
+    rig.lose_port();
+    rig.say("three");
+    assert_eq!(rig.sent, []);
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    assert_eq!(rig.take_sent().len(), 1, "nothing before the handshake is answered");
+    rig.message(engine.initialized(&hello.submission_id));
+    let again = rig.take_sent();
+    assert_eq!(again[..2], first[1..]);
+    assert_eq!(again[2].op.name(), "turn.submit");
+    assert_eq!(again.len(), 3);
+}
+
+#[test]
+fn a_reloaded_document_takes_its_own_outbox_over_and_no_other() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.say("survivor");
+    let saved = rig.saves.last().expect("a save").clone();
+    let sent = rig.last_sent("turn.submit");
+    for (name, expected) in [("client", 1), ("another", 0)] {
+        let mut next = Rig::new(name, 9);
+        next.start(Some(engine.id.clone()), Some(saved.clone()));
+        assert_eq!(next.own_texts().len(), expected, "its echo is shown again");
+        let hello = next.last_sent("initialize");
+        next.message(engine.snapshot(&hello.submission_id));
+        next.message(engine.initialized(&hello.submission_id));
+        let again: Vec<_> = next.take_sent().into_iter().filter(|it| it.op.name() == "turn.submit").collect();
+        assert_eq!(again.len(), expected);
+        assert!(again.iter().all(|message| *message == sent));
+    }
+}
+
+#[test]
+fn a_saved_outbox_that_is_damaged_costs_only_what_cannot_be_read() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.say("good");
+    let mut saved = rig.saves.last().expect("a save").clone();
+    saved["entries"].as_array_mut().expect("a list").insert(0, json!({"type": "turn.submit", "nonsense": 1}));
+    for (outbox, expected) in [(saved, 1), (json!("junk"), 0), (json!({"clientId": "client"}), 0)] {
+        let mut next = Rig::new("client", 9);
+        next.start(Some(engine.id.clone()), Some(outbox));
+        assert_eq!(next.own_texts().len(), expected);
+    }
+}
+
+#[test]
+fn credentials_and_stops_are_not_saved() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    let put = |key: Option<&str>| SettingsChange::PutConnection {
+        id: ConnectionId::new("c").expect("an id"),
+        name: Text::clipped("n"),
+        base_url: Text::clipped("https://a.example"),
+        models: Vec::new(),
+        key: key.map(IncomingKey::new),
+    };
+    rig.command(Command::UpdateSettings { changes: vec![put(Some("sk-very-secret"))] });
+    rig.command(Command::Stop);
+    assert_eq!(rig.sent_names(), ["settings.update", "turn.interrupt"]);
+    assert_eq!(rig.saves, Vec::<Value>::new());
+    rig.command(Command::UpdateSettings { changes: vec![put(None)] });
+    assert_eq!(rig.saves.len(), 1);
+    assert!(!rig.saves[0].to_string().contains("sk-very-secret"));
+}
+
+#[test]
+fn the_echo_becomes_the_stored_message_under_the_same_key() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.say("hello");
+    let sent = rig.last_sent("turn.submit");
+    let key = EntryKey::User(sent.submission_id.clone());
+    assert_eq!(rig.model().thread.keys().collect::<Vec<_>>(), [&key]);
+    engine.submit(sent.submission_id.clone(), "hello");
+    tell(&mut rig, &mut engine);
+    rig.message(engine.ack(&sent.submission_id));
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), false)]);
+    assert_eq!(rig.model().thread.keys().next(), Some(&key));
+    assert_eq!(rig.settled, [(CommandKind::Submit, None)]);
+    assert_eq!(rig.model().pending, []);
+    assert_eq!(rig.saves.last().expect("a save")["entries"], json!([]));
+}
+
+#[test]
+fn two_messages_of_the_same_text_are_two_messages() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    engine.submit(id("other-view"), "hello");
+    rig.say("hello");
+    tell(&mut rig, &mut engine);
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), false), ("hello".to_owned(), true)]);
+}
+
+#[test]
+fn a_refused_message_disappears_and_its_text_returns_to_the_composer() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.say("hello");
+    let sent = rig.last_sent("turn.submit");
+    rig.message(Engine::reject(&sent.submission_id, "queue_full"));
+    assert_eq!((rig.own_texts(), rig.restored.as_slice()), (vec![], ["hello".to_owned()].as_slice()));
+    let (_, refusal) = rig.settled.pop().expect("settled");
+    assert!(matches!(refusal, Some(Refusal::Engine { code: ErrorCode::QueueFull, retryable: false, .. })));
+    rig.command(Command::DismissError);
+    assert_eq!(rig.model().last_error, None);
+}
+
+#[test]
+fn an_echo_that_the_engine_admitted_survives_a_snapshot_from_before_only() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.lose_port();
+    rig.say("hello");
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    let sent = rig.last_sent("turn.submit");
+    let early = engine.snapshot(&hello.submission_id);
+    rig.message(engine.ack(&sent.submission_id));
+    rig.message(early);
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), true)], "its event is still to come");
+    rig.lose_port();
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.message(engine.snapshot(&hello.submission_id));
+    assert_eq!(rig.own_texts(), [], "a later snapshot is the truth");
+    engine.submit(sent.submission_id, "hello");
+    tell(&mut rig, &mut engine);
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), false)]);
+}
+
+#[test]
+fn a_message_for_a_busy_thread_waits_in_the_queue() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("first"), "first");
+    engine.drain();
+    let mut rig = connected(&engine);
+    rig.say("second");
+    let queued = rig.model().thread.queued();
+    assert_eq!((queued.len(), queued[0].text.as_str(), &queued[0].run_id), (1, "second", &None));
+    assert_eq!(rig.own_texts().len(), 1);
+    let sent = rig.last_sent("turn.submit");
+    engine.submit(sent.submission_id.clone(), "second");
+    tell(&mut rig, &mut engine);
+    let queued = rig.model().thread.queued();
+    assert_eq!((queued.len(), queued[0].run_id.is_some()), (1, true));
+    engine.end_turn(RunState::Completed);
+    tell(&mut rig, &mut engine);
+    assert_eq!(rig.model().thread.queued(), []);
+    assert_eq!(rig.own_texts(), [("first".to_owned(), false), ("second".to_owned(), false)]);
+}
+
+#[test]
+fn the_first_message_of_a_draft_makes_the_thread() {
+    let mut engine = Engine::new("new");
+    let mut rig = Rig::new("client", 1);
+    rig.start(None, None);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.say("hello");
+    assert!(rig.model().thread.creating);
+    let sent = rig.last_sent("thread.create");
+    let Op::ThreadCreate(create) = &sent.op else { unreachable!() };
+    assert_eq!(create.input.as_ref().map(|input| &*input.text), Some("hello"));
+    rig.say("too early");
+    assert_eq!(rig.restored, ["too early"]);
+    assert_eq!(rig.settled, [(CommandKind::Submit, Some(Refusal::StillCreating))]);
+    engine.submit(sent.submission_id.clone(), "hello");
+    engine.drain();
+    rig.message(engine.ack(&sent.submission_id));
+    assert_eq!(rig.changed_thread, [Some(thread("new"))]);
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), true)]);
+    let subscribe = rig.last_sent("thread.subscribe");
+    rig.message(engine.snapshot(&subscribe.submission_id));
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), false)]);
+    assert!(rig.model().thread.is_busy() && !rig.model().thread.creating && !rig.model().thread.loading);
+}
+
+#[test]
+fn a_thread_that_was_made_meanwhile_does_not_steal_the_view() {
+    let engine = Engine::new("new");
+    let mut rig = Rig::new("client", 1);
+    rig.start(None, None);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.say("hello");
+    let sent = rig.last_sent("thread.create");
+    rig.command(Command::NewChat);
+    rig.message(engine.ack(&sent.submission_id));
+    assert_eq!((rig.changed_thread.len(), rig.model().thread.id.as_ref()), (0, None));
+    assert_eq!(rig.settled, [(CommandKind::Submit, None)]);
+}
+
+#[test]
+fn a_reload_between_a_first_message_and_its_answer_loses_nothing() {
+    let engine = Engine::new("new");
+    let mut rig = Rig::new("client", 1);
+    rig.start(None, None);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.say("hello");
+    let sent = rig.last_sent("thread.create");
+    let mut next = Rig::new("client", 2);
+    next.start(None, rig.saves.last().cloned());
+    assert_eq!(next.own_texts(), [("hello".to_owned(), true)]);
+    let hello = next.last_sent("initialize");
+    next.message(engine.initialized(&hello.submission_id));
+    assert_eq!(next.last_sent("thread.create"), sent);
+    next.message(engine.ack(&sent.submission_id));
+    assert_eq!(next.changed_thread, [Some(thread("new"))]);
+}
+
+#[test]
+fn a_gap_asks_for_the_thread_again_and_old_events_are_dropped() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    engine.submit(id("s"), "hello");
+    let events = engine.drain();
+    rig.message(events[0].clone());
+    let before = picture(&rig.model().thread);
+    rig.message(events[0].clone());
+    assert_eq!((picture(&rig.model().thread), rig.sent.len()), (before, 0), "a duplicate does nothing");
+    rig.message(events[2].clone());
+    let subscribe = rig.last_sent("thread.subscribe");
+    for event in &events {
+        rig.message(event.clone());
+    }
+    assert_eq!(rig.sent.len(), 1, "one question is enough");
+    rig.message(engine.snapshot(&subscribe.submission_id));
+    rig.message(events[1].clone());
+    assert_eq!(rig.own_texts(), [("hello".to_owned(), false)]);
+    engine.start_message();
+    tell(&mut rig, &mut engine);
+    assert_eq!((rig.sent.len(), rig.model().thread.entries().count()), (1, 2));
+}
+
+#[test]
+fn an_event_of_another_epoch_asks_again_and_one_of_an_earlier_epoch_is_dropped() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    engine.submit(id("s"), "hello");
+    let mut events = engine.drain();
+    let mut newer = events.remove(0);
+    newer["stream"]["epoch"] = 2.into();
+    rig.message(newer);
+    let subscribe = rig.last_sent("thread.subscribe");
+    engine.epoch = 2;
+    rig.message(engine.snapshot(&subscribe.submission_id));
+    let before = picture(&rig.model().thread);
+    let mut older = events.remove(0);
+    older["stream"]["sequence"] = 1000.into();
+    rig.message(older);
+    assert_eq!((picture(&rig.model().thread), rig.sent.len()), (before, 1));
+}
+
+#[test]
+fn only_the_newest_question_for_a_thread_is_answered() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.command(Command::Open { thread: thread("b") });
+    let b = rig.last_sent("thread.subscribe");
+    rig.command(Command::Open { thread: thread("t") });
+    let t = rig.last_sent("thread.subscribe");
+    let mut late = engine.snapshot(&b.submission_id);
+    for place in [&["threadId"][..], &["stream", "threadId"], &["snapshot", "meta", "id"]] {
+        let field = place.iter().fold(&mut late, |value, key| &mut value[*key]);
+        *field = "b".into();
+    }
+    rig.message(late);
+    assert!(rig.model().thread.loading);
+    rig.message(engine.snapshot(&t.submission_id));
+    assert_eq!((rig.model().thread.id.clone(), rig.model().thread.loading), (Some(thread("t")), false));
+}
+
+#[test]
+fn a_thread_opened_during_the_handshake_is_asked_for_after_it() {
+    let mut engine = Engine::new("t");
+    engine.threads.push(meta("b", 9, false));
+    let mut rig = Rig::new("client", 1);
+    rig.start(Some(thread("t")), None);
+    let hello = rig.last_sent("initialize");
+    rig.command(Command::Open { thread: thread("b") });
+    assert_eq!(rig.sent.len(), 1);
+    rig.message(engine.initialized(&hello.submission_id));
+    assert_eq!(Rig::subscribed_to(&rig.last_sent("thread.subscribe")), Some(thread("b")));
+}
+
+#[test]
+fn the_list_is_kept_sorted_and_a_gap_in_it_asks_for_everything_again() {
+    let mut engine = Engine::new("t");
+    engine.threads.push(meta("new", 9, false));
+    engine.threads.push(meta("pinned", 1, true));
+    let mut rig = connected(&engine);
+    let order =
+        |rig: &Rig| rig.model().directory.sorted().iter().map(|meta| meta.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(order(&rig), ["pinned", "new", "t"]);
+    rig.message(
+        engine.directory(Event::DirectoryThread(DirectoryThread { thread: meta("t", 20, false) }), 2),
+    );
+    assert_eq!(order(&rig), ["pinned", "t", "new"]);
+    let working = Activity { thread_id: thread("t"), running: true, pending_approvals: 1 };
+    let activity = |activity: Activity| Event::ActivityUpdated(ActivityUpdated { activity });
+    rig.message(engine.directory(activity(working.clone()), 3));
+    assert_eq!(rig.model().directory.activity(&thread("t")), Some(&working));
+    rig.message(engine.directory(activity(Activity { running: false, pending_approvals: 0, ..working }), 4));
+    assert_eq!(rig.model().directory.activity(&thread("t")), None);
+    rig.message(
+        engine.directory(Event::ThreadDeleted(ThreadDeleted { deleted_thread_id: thread("new") }), 6),
+    );
+    assert_eq!(order(&rig), ["pinned", "t", "new"], "after a gap nothing is taken");
+    let hello = rig.last_sent("initialize");
+    engine.directory_sequence = 6;
+    engine.threads.remove(1);
+    rig.message(engine.initialized(&hello.submission_id));
+    assert_eq!(order(&rig), ["pinned", "t"]);
+    assert_eq!(rig.opened.len(), 1, "through the same port");
+}
+
+#[test]
+fn a_deleted_thread_leaves_a_draft() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.command(Command::Delete { thread: thread("t") });
+    rig.command(Command::Delete { thread: thread("t") });
+    assert_eq!(rig.sent_names(), ["thread.delete"], "a second click is no second command");
+    assert!(rig.model().is_pending(&CommandKind::Delete(thread("t"))));
+    rig.message(engine.directory(Event::ThreadDeleted(ThreadDeleted { deleted_thread_id: thread("t") }), 2));
+    assert_eq!((rig.model().thread.id.as_ref(), rig.changed_thread.as_slice()), (None, [None].as_slice()));
+    let sent = rig.last_sent("thread.delete");
+    rig.message(engine.ack(&sent.submission_id));
+    assert_eq!(rig.model().pending, []);
+}
+
+#[test]
+fn a_thread_that_does_not_exist_leaves_a_draft_and_an_error() {
+    let engine = Engine::new("t");
+    let by_error = |rig: &mut Rig, id: &SubmissionId| {
+        let error = ErrorView { code: ErrorCode::ThreadNotFound, message: "gone".into(), provider: None };
+        let event = ErrorEvent { submission_id: Some(id.clone()), error, retryable: false };
+        rig.message(private(Event::Error(event)));
+    };
+    let mut rig = connected(&engine);
+    rig.command(Command::Open { thread: thread("gone") });
+    let subscribe = rig.last_sent("thread.subscribe");
+    by_error(&mut rig, &subscribe.submission_id);
+    let mut by_list = Rig::new("client", 1);
+    by_list.start(Some(thread("gone")), None);
+    let hello = by_list.last_sent("initialize");
+    by_list.message(engine.initialized(&hello.submission_id));
+    for rig in [rig, by_list] {
+        assert_eq!(rig.model().thread.id, None);
+        let about = rig.model().last_error.as_ref().and_then(|error| error.about.clone());
+        assert_eq!(about, Some(CommandKind::Open(thread("gone"))));
+    }
+}
+
+#[test]
+fn an_approval_is_announced_answered_once_and_gone() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    engine.submit(id("s"), "order");
+    engine.start_message();
+    engine.finish_message(1);
+    engine.ask();
+    tell(&mut rig, &mut engine);
+    let approval = rig.model().thread.approvals[0].approval_id.clone();
+    assert_eq!(rig.focus, [Focus::Approval(approval.clone())]);
+    let tool_state = |rig: &Rig| {
+        let tool = rig.model().thread.entries().find_map(|entry| match &entry.body {
+            EntryBody::Tool { state, arguments, .. } => Some((*state, arguments.clone())),
+            _ => None,
+        });
+        tool.expect("a call")
+    };
+    assert_eq!(tool_state(&rig), (ToolState::Waiting, Some(json!({"ref": 0}))));
+    let answer = || Command::Answer { approval: approval.clone(), decision: ApprovalDecision::Accept };
+    rig.command(answer());
+    rig.command(answer());
+    assert_eq!(rig.sent_names(), ["approval.response"]);
+    assert!(rig.model().is_pending(&CommandKind::Answer(approval.clone())));
+    engine.decide(true);
+    engine.start_call();
+    tell(&mut rig, &mut engine);
+    assert_eq!((tool_state(&rig).0, rig.model().thread.approvals.len()), (ToolState::Running, 0));
+    engine.finish_call(true);
+    tell(&mut rig, &mut engine);
+    assert_eq!(tool_state(&rig).0, ToolState::Ok);
+    assert_eq!(rig.model().thread.entries().count(), 3, "message, answer, call");
+}
+
+#[test]
+fn a_stop_shows_until_the_turn_is_over() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("s"), "hello");
+    engine.drain();
+    let mut rig = connected(&engine);
+    rig.command(Command::Stop);
+    assert!(rig.model().thread.stopping);
+    let stop = rig.last_sent("turn.interrupt");
+    rig.message(engine.ack(&stop.submission_id));
+    assert!(rig.model().thread.stopping);
+    engine.end_turn(RunState::Cancelled);
+    tell(&mut rig, &mut engine);
+    assert!(!rig.model().thread.stopping && !rig.model().thread.is_busy());
+}
+
+#[test]
+fn runs_that_need_the_person_are_named() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("s"), "hello");
+    engine.start_message();
+    engine.finish_message(1);
+    let call = engine.open_calls()[0].clone();
+    engine.restart();
+    let mut rig = connected(&engine);
+    let run_id = engine.runs[0].run_id.clone();
+    assert_eq!(rig.model().thread.recoveries(), [Recovery::Interrupted { run_id: run_id.clone() }]);
+    rig.command(Command::Resume { run: run_id.clone() });
+    rig.command(Command::Resolve { run: run_id.clone(), resolution: Resolution::MarkDone });
+    assert_eq!(rig.sent_names(), ["run.resume", "run.resolveUncertain"]);
+    let mut run = engine.runs[0].clone();
+    (run.state, run.revision, run.uncertain) =
+        (RunState::PausedUncertain, run.revision + 1, Some(call.clone()));
+    let mut event = json!({"type": "run.updated", "threadId": "t", "run": run,
+        "stream": {"threadId": "t", "epoch": 2, "sequence": 2}});
+    rig.message(event.clone());
+    let Some(Recovery::Uncertain { call: Some(shown), .. }) = rig.model().thread.recoveries().pop() else {
+        unreachable!()
+    };
+    assert_eq!(shown.arguments, "{\n  \"ref\": 0\n}");
+    let key = EntryKey::Tool(call.item_id);
+    let state = |rig: &Rig| match &rig.model().thread.entry(&key).expect("a call").body {
+        EntryBody::Tool { state, .. } => *state,
+        _ => unreachable!(),
+    };
+    assert_eq!(state(&rig), ToolState::Uncertain);
+    (event["run"]["state"], event["run"]["revision"]) = ("failed".into(), 99.into());
+    event["stream"]["sequence"] = 3.into();
+    rig.message(event);
+    assert_eq!(state(&rig), ToolState::Proposed);
+    assert_eq!(rig.model().thread.recoveries(), [Recovery::Failed { run_id, error: None }]);
+}
+
+#[test]
+fn older_entries_come_page_by_page_and_stay_over_a_reconnect() {
+    let mut engine = Engine::new("t");
+    for number in 0..6 {
+        engine.submit(id(&format!("s{number}")), &format!("message {number}"));
+        engine.end_turn(RunState::Completed);
+    }
+    engine.drain();
+    engine.page = 4;
+    let mut rig = connected(&engine);
+    assert!(rig.model().thread.can_load_older);
+    rig.command(Command::LoadOlder);
+    rig.command(Command::LoadOlder);
+    assert_eq!((rig.sent.len(), rig.model().thread.loading_older), (1, true));
+    let ask = rig.last_sent("thread.history");
+    let Op::ThreadHistory(history) = &ask.op else { unreachable!() };
+    assert_eq!(history.before, 3);
+    let items = engine.items[..2].to_vec();
+    let page = |id: &SubmissionId| ThreadPage {
+        submission_id: id.clone(),
+        thread_id: thread("t"),
+        items: items.clone(),
+        has_older: false,
+    };
+    rig.message(private(Event::ThreadPage(page(&id("someone-else")))));
+    assert!(rig.model().thread.loading_older);
+    rig.message(private(Event::ThreadPage(page(&ask.submission_id))));
+    let texts: Vec<_> = rig.own_texts().into_iter().map(|(text, _)| text).collect();
+    assert_eq!(texts, ["message 0", "message 1", "message 2", "message 3", "message 4", "message 5"]);
+    assert!(!rig.model().thread.can_load_older && !rig.model().thread.loading_older);
+    rig.lose_port();
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    rig.changes = crate::Changes::default();
+    rig.message(engine.snapshot(&hello.submission_id));
+    assert_eq!(rig.own_texts().len(), 6);
+    assert!(!rig.changes.entry_list && rig.changes.entries.is_empty(), "nothing is drawn again");
+}
+
+#[test]
+fn a_hole_between_a_snapshot_and_what_was_shown_drops_the_older_part() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("s0"), "old");
+    engine.end_turn(RunState::Completed);
+    engine.drain();
+    engine.page = 2;
+    let mut rig = connected(&engine);
+    rig.lose_port();
+    for number in 1..5 {
+        engine.submit(id(&format!("s{number}")), "new");
+        engine.end_turn(RunState::Completed);
+    }
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.snapshot(&hello.submission_id));
+    assert_eq!(rig.own_texts().len(), 2);
+    assert!(rig.model().thread.can_load_older);
+}
+
+#[test]
+fn a_delta_touches_one_entry_and_no_list() {
+    let mut engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    engine.submit(id("s"), "hello");
+    engine.start_message();
+    engine.delta("# Title\n\nfirst", "");
+    tell(&mut rig, &mut engine);
+    let before: Vec<_> = rig.model().thread.entries().map(|entry| entry.revision).collect();
+    rig.changes = crate::Changes::default();
+    engine.delta(" and more", "thought");
+    tell(&mut rig, &mut engine);
+    let key = EntryKey::Assistant(engine.streaming().expect("a message"));
+    let expected = crate::Changes { entries: [key.clone()].into(), ..crate::Changes::default() };
+    assert_eq!(rig.changes, expected);
+    let after: Vec<_> = rig.model().thread.entries().map(|entry| entry.revision).collect();
+    assert_eq!((before[0], before[1] + 1), (after[0], after[1]));
+    engine.finish_message(0);
+    tell(&mut rig, &mut engine);
+    let entry = rig.model().thread.entry(&key).expect("the message");
+    let EntryBody::Assistant { document, reasoning, streaming, model, .. } = &entry.body else {
+        unreachable!()
+    };
+    assert_eq!((document.text(), reasoning.as_str()), ("# Title\n\nfirst and more", "thought"));
+    assert!(!streaming && model.is_some());
+}
+
+#[test]
+fn settings_come_in_order_and_a_change_tells_how_it_went() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    let settings = |revision, theme| {
+        let settings = SettingsView { revision, theme, ..SettingsView::default() };
+        private(Event::SettingsUpdated(SettingsEvent { submission_id: None, settings }))
+    };
+    rig.message(settings(3, Theme::Dark));
+    rig.message(settings(2, Theme::Light));
+    assert_eq!(rig.model().settings.as_ref().map(|it| it.theme), Some(Theme::Dark));
+    let change = || vec![SettingsChange::SetTheme { theme: Theme::Light }];
+    rig.command(Command::UpdateSettings { changes: change() });
+    rig.command(Command::UpdateSettings { changes: change() });
+    let sent = rig.take_sent();
+    assert_eq!(sent.len(), 2, "two changes are two commands");
+    rig.message(Engine::reject(&sent[0].submission_id, "storage_failed"));
+    rig.message(engine.ack(&sent[1].submission_id));
+    assert!(matches!(
+        rig.settled[0],
+        (CommandKind::Settings, Some(Refusal::Engine { code: ErrorCode::StorageFailed, .. }))
+    ));
+    assert_eq!(rig.settled[1], (CommandKind::Settings, None));
+    assert_eq!(rig.model().last_error, None, "a later success takes the error back");
+}
+
+#[test]
+fn a_try_of_a_connection_is_asked_again_after_a_reconnect_and_shows_its_result() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    let connection = ConnectionId::new("c").expect("an id");
+    rig.command(Command::Verify { connection: connection.clone(), model: Some("m".into()) });
+    assert_eq!(rig.model().verifications.get(&connection), Some(&Verification::Running));
+    rig.lose_port();
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    let verify = rig.last_sent("connection.verify");
+    rig.message(
+        json!({"type": "connection.verified", "submissionId": verify.submission_id, "connectionId": "c",
+        "modelId": "m", "models": ["m", "n"], "error": null}),
+    );
+    let Some(Verification::Done(done)) = rig.model().verifications.get(&connection) else { unreachable!() };
+    assert_eq!(done.models, ["m", "n"]);
+    rig.command(Command::Verify { connection: connection.clone(), model: None });
+    let verify = rig.last_sent("connection.verify");
+    rig.message(Engine::reject(&verify.submission_id, "not_configured"));
+    assert!(matches!(rig.model().verifications.get(&connection), Some(Verification::Refused(_))));
+}
+
+#[test]
+fn a_text_that_cannot_be_a_message_stays_in_the_composer() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.say("  \n ");
+    rig.say(&"x".repeat(500_001));
+    assert_eq!((rig.sent.len(), rig.restored.len()), (0, 2));
+    assert!(rig.settled.iter().all(|(_, refusal)| *refusal == Some(Refusal::TextDoesNotFit)));
+}
+
+#[test]
+fn a_result_whose_call_is_not_loaded_finds_its_place_with_the_older_page() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("s"), "go");
+    engine.start_message();
+    engine.finish_message(2);
+    for _ in 0..2 {
+        engine.start_call();
+        engine.finish_call(true);
+    }
+    engine.drain();
+    engine.page = 2;
+    let mut rig = connected(&engine);
+    let names = |rig: &Rig| {
+        let tools = rig.model().thread.entries().filter_map(|entry| match &entry.body {
+            EntryBody::Tool { name, state, .. } => Some((name.clone(), *state)),
+            _ => None,
+        });
+        tools.collect::<Vec<_>>()
+    };
+    assert_eq!(names(&rig), [(String::new(), ToolState::Ok), (String::new(), ToolState::Ok)]);
+    rig.command(Command::LoadOlder);
+    let ask = rig.last_sent("thread.history");
+    let older: Vec<_> = engine.items[..2].to_vec();
+    assert!(matches!(older[1].body, ItemBody::AssistantMessage { .. }));
+    let page = ThreadPage {
+        submission_id: ask.submission_id,
+        thread_id: thread("t"),
+        items: older,
+        has_older: false,
+    };
+    rig.message(private(Event::ThreadPage(page)));
+    assert_eq!(names(&rig), [("click".to_owned(), ToolState::Ok), ("click".to_owned(), ToolState::Ok)]);
+    engine.page = 1000;
+    let fresh = connected(&engine);
+    assert_eq!(picture(&rig.model().thread), picture(&fresh.model().thread));
+}
+
+#[test]
+fn commands_for_a_thread_need_a_thread() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.command(Command::NewChat);
+    assert_eq!(rig.focus, [Focus::Composer]);
+    let run = RunId::new("r").expect("an id");
+    let approval = ApprovalId::new("a").expect("an id");
+    rig.command(Command::Stop);
+    rig.command(Command::Resume { run });
+    rig.command(Command::Answer { approval, decision: ApprovalDecision::Cancel });
+    rig.command(Command::LoadOlder);
+    assert_eq!((rig.sent.len(), rig.model().pending.len()), (0, 0));
+}
+
+#[test]
+fn starting_twice_is_starting_once() {
+    let mut rig = Rig::new("client", 1);
+    rig.start(None, None);
+    rig.start(Some(thread("t")), None);
+    assert_eq!((rig.opened.len(), rig.model().thread.id.as_ref()), (1, None));
+}

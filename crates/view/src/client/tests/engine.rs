@@ -401,6 +401,10 @@ impl Engine {
         self.out.clear();
         (self.epoch, self.sequence, self.directory_sequence) = (self.epoch + 1, 1, 1);
         self.active_items.clear();
+        if !self.approvals.is_empty() {
+            // A turn that waits for the person goes on waiting.
+            return;
+        }
         if let Some(turn) = self.active_turn.take() {
             for run in self.runs.iter_mut().filter(|run| run.run_id == turn.run_id) {
                 (run.state, run.revision) = (RunState::Interrupted, run.revision + 1);

@@ -113,7 +113,7 @@ fn run(engine: &mut Engine, step: &Step, number: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn a_view_that_joins_at_any_moment_shows_what_one_from_the_start_shows(

@@ -5,6 +5,7 @@ use panelot_protocol::op::{Surface, TurnOverrides};
 use panelot_protocol::{Op, OpMessage, decode_op};
 use serde_json::Value;
 
+use super::mirror::Mirror;
 use crate::model::{Changes, CommandKind, EntryBody, Refusal, ViewModel};
 use crate::{Client, ClientEffect, ClientInput, Command, Focus, Setup, Timer};
 
@@ -22,6 +23,7 @@ pub(super) struct Rig {
     pub(super) changed_thread: Vec<Option<ThreadId>>,
     pub(super) focus: Vec<Focus>,
     pub(super) changes: Changes,
+    mirror: Mirror,
     /// What becomes of a save; none leaves it under way.
     pub(super) save_ok: Option<bool>,
     /// Whether ports open by themselves.
@@ -57,6 +59,7 @@ impl Rig {
             changed_thread: Vec::new(),
             focus: Vec::new(),
             changes: Changes::default(),
+            mirror: Mirror::default(),
             save_ok: Some(true),
             connects: true,
         }
@@ -79,6 +82,7 @@ impl Rig {
             for effect in effects {
                 self.perform(effect, &mut inputs);
             }
+            self.mirror.check(&self.client.model().thread);
         }
     }
 
@@ -103,7 +107,10 @@ impl Rig {
                 }
             }
             ClientEffect::SetTimer { timer, ms } => self.timers.push((timer, ms)),
-            ClientEffect::Changed(changes) => self.changes.merge(changes),
+            ClientEffect::Changed(changes) => {
+                self.mirror.draw(&self.client.model().thread, &changes);
+                self.changes.merge(changes);
+            }
             ClientEffect::Focus(focus) => self.focus.push(focus),
             ClientEffect::RestoreText { text, .. } => self.restored.push(text),
             ClientEffect::Settled { kind, refusal } => self.settled.push((kind, refusal)),

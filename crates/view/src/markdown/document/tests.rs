@@ -36,7 +36,8 @@ fn grow(pieces: &[&str]) {
 fn grow_every_way(text: &str) {
     let cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     for cut in &cuts {
-        grow(&[&text[..*cut], &text[*cut..]]);
+        let (before, after) = text.split_at(*cut);
+        grow(&[before, after]);
     }
     let characters: Vec<String> = text.chars().map(String::from).collect();
     grow(&characters.iter().map(String::as_str).collect::<Vec<_>>());
@@ -248,8 +249,9 @@ fn cost_of(text: &str) -> f64 {
         while !rest.is_char_boundary(end) {
             end += 1;
         }
-        document.append(&rest[..end]);
-        rest = &rest[end..];
+        let (piece, after) = rest.split_at(end);
+        document.append(piece);
+        rest = after;
     }
     assert_eq!(blocks(&document), whole(text));
     document.parsed_bytes() as f64 / text.len() as f64

@@ -13,11 +13,11 @@ impl ThreadView {
     /// Applies an event of this thread's stream that is not a snapshot.
     pub(crate) fn apply(&mut self, now: Timestamp, event: Event, changes: &mut Changes) {
         match event {
-            Event::ThreadUpdated(it) => {
-                if self.meta.as_ref().is_none_or(|meta| meta.revision <= it.meta.revision) {
-                    self.meta = Some(it.meta);
-                    changes.thread = true;
-                }
+            Event::ThreadUpdated(it)
+                if self.meta.as_ref().is_none_or(|meta| meta.revision <= it.meta.revision) =>
+            {
+                self.meta = Some(it.meta);
+                changes.thread = true;
             }
             Event::TurnStart(it) => {
                 self.failed = None;

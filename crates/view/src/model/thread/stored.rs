@@ -89,10 +89,10 @@ impl ThreadView {
         }));
         let first = items.first().map_or(Position::Stored(0, 0), |first| Position::Stored(first.seq, 0));
         let keeps_older = self.keeps_older(items);
-        let stale = |(position, key): &(&Position, &EntryKey)| {
-            !seen.contains(key) && !(keeps_older && **position < first) && !self.is_echo(key)
+        let stays = |(position, key): &(&Position, &EntryKey)| {
+            seen.contains(key) || self.is_echo(key) || (keeps_older && **position < first)
         };
-        self.order.iter().filter(stale).map(|(_, key)| key.clone()).collect()
+        self.order.iter().filter(|entry| !stays(entry)).map(|(_, key)| key.clone()).collect()
     }
 
     /// Adds a stored entry, or changes the one with its identity.
