@@ -6,7 +6,7 @@
 use crate::setup::{self, BuildTools};
 use crate::wasm_module::{self, Profile, WasmCrate};
 use crate::{process, project};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -107,8 +107,7 @@ fn failpoint_features() -> Result<Vec<String>> {
     let metadata = metadata()?;
     let package = package(&metadata, FAILPOINT_PACKAGE)?;
     if package.pointer(&format!("/features/{FAILPOINT_FEATURE}")).is_none() {
-        project::say(format!("{FAILPOINT_PACKAGE} declares no feature `{FAILPOINT_FEATURE}` yet"));
-        return Ok(Vec::new());
+        bail!("{FAILPOINT_PACKAGE} declares no feature `{FAILPOINT_FEATURE}`, which a test build needs");
     }
     Ok(vec![format!("{FAILPOINT_PACKAGE}/{FAILPOINT_FEATURE}")])
 }
