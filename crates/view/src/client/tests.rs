@@ -1,6 +1,7 @@
 //! The client machine against a fake Port and a small model of the engine.
 
-mod behaviour;
+mod connection;
+mod conversation;
 mod engine;
 mod joining;
 mod mirror;

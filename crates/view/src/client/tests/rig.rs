@@ -1,10 +1,11 @@
 //! A client with everything around it done at once, unless a test says otherwise.
 
-use panelot_base::{ClientId, IdSource, ThreadId, Timestamp};
+use panelot_base::{ClientId, IdSource, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::op::{Surface, TurnOverrides};
-use panelot_protocol::{Op, OpMessage, decode_op};
+use panelot_protocol::{Event, EventMessage, Op, OpMessage, decode_op};
 use serde_json::Value;
 
+use super::engine::Engine;
 use super::mirror::Mirror;
 use crate::model::{Changes, CommandKind, EntryBody, Refusal, ViewModel};
 use crate::{Client, ClientEffect, ClientInput, Command, Focus, Setup, Timer};
@@ -169,5 +170,30 @@ impl Rig {
             Op::ThreadSubscribe(it) => Some(it.thread_id.clone()),
             _ => None,
         }
+    }
+}
+
+pub(super) fn id(text: &str) -> SubmissionId {
+    SubmissionId::new(text).expect("an id")
+}
+
+pub(super) fn private(event: Event) -> Value {
+    EventMessage::private(event).to_json()
+}
+
+/// A connected client that shows the engine's thread.
+pub(super) fn connected(engine: &Engine) -> Rig {
+    let mut rig = Rig::new("client", 1);
+    rig.start(Some(engine.id.clone()), None);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.snapshot(&hello.submission_id));
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.take_sent();
+    rig
+}
+
+pub(super) fn tell(rig: &mut Rig, engine: &mut Engine) {
+    for event in engine.drain() {
+        rig.message(event);
     }
 }
