@@ -11,7 +11,7 @@ import {
 } from "./generated";
 import type { FieldValue, Node as NodeFacts, OptionFacts, PageFacts, Rect, State, Subject } from "./generated";
 import type { Refs } from "./refs";
-import { WIDGETS, hasName, isDisabled, isEditable, isEditingHost, isFocusable, isSecret, isSelectBox, labelsOf, roleOf } from "./role";
+import { WIDGETS, hasName, isDisabled, isEditable, isEditingHost, isFocusable, isSecret, isSelectBox, labelsOf, roleOf, withLabels } from "./role";
 
 type ElementFacts = Extract<NodeFacts, { type: "element" }>;
 
@@ -124,7 +124,7 @@ export function optionFacts(option: HTMLOptionElement): OptionFacts {
 export function readPage(refs: Refs): PageFacts {
   const reader = new Reader(refs);
   const root = document.body ?? document.documentElement;
-  if (root) reader.children(root, { depth: 0, frames: 0, offset: { x: 0, y: 0 }, controlsOnly: false });
+  if (root) withLabels(() => reader.children(root, { depth: 0, frames: 0, offset: { x: 0, y: 0 }, controlsOnly: false }));
   reader.flush();
   const scroller = document.scrollingElement ?? document.documentElement;
   const whole = (value: number): number => Math.max(0, Math.round(value) || 0);
@@ -223,6 +223,11 @@ class Reader {
   }
 
   #control(element: HTMLElement, role: string, control: Control, place: Place): void {
+    if (this.nodes.length >= NODES_MAX) {
+      // Counted, not named: on a page this large the names are what takes the time.
+      this.controlsLeftOut += 1;
+      return;
+    }
     const generic = role === "generic" || role === "none" || role === "paragraph";
     let name = accessibleName(element);
     const inner = generic || control === "pointer" ? collapse(element.innerText ?? "") : "";
@@ -324,6 +329,10 @@ class Reader {
       return;
     }
     if (styleOf(parent).visibility !== "visible") return;
+    if (this.#plain >= TEXT_NODES_MAX) {
+      this.leftOut += 1;
+      return;
+    }
     if (this.#text && this.#textDepth !== place.depth) this.flush();
     if (!this.#textSeen) {
       const range = parent.ownerDocument.createRange();

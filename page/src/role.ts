@@ -108,8 +108,35 @@ export function isEditable(element: Element): boolean {
   return element.localName === "input" && !/^(hidden|button|submit|reset|image|file|checkbox|radio)$/.test((element as HTMLInputElement).type);
 }
 
-/** Labels of a control that is hidden behind them. */
-export const labelsOf = (element: Element): HTMLLabelElement[] => [...((element as HTMLInputElement).labels ?? [])];
+type Labels = Map<Element, HTMLLabelElement[]>;
+let labelsByRoot: Map<Node, Labels> | null = null;
+
+/** Runs `read`, during which the page does not change, with the labels of each root looked up only once. */
+export function withLabels<T>(read: () => T): T {
+  // Chrome walks the whole document for the `labels` of each single control.
+  labelsByRoot = new Map();
+  try {
+    return read();
+  } finally {
+    labelsByRoot = null;
+  }
+}
+
+/** The labels of a control, in document order. */
+export function labelsOf(element: Element): HTMLLabelElement[] {
+  if (!labelsByRoot) return [...((element as HTMLInputElement).labels ?? [])];
+  const root = element.getRootNode();
+  let labels = labelsByRoot.get(root);
+  if (!labels) {
+    labels = new Map();
+    for (const label of (root as ParentNode).querySelectorAll?.("label") ?? []) {
+      const control = label.control;
+      if (control) labels.set(control, [...(labels.get(control) ?? []), label]);
+    }
+    labelsByRoot.set(root, labels);
+  }
+  return labels.get(element) ?? [];
+}
 
 const SECRET_TOKENS = /^(current-password|new-password|one-time-code|cc-.+)$/;
 const SECRET_NAMES =
