@@ -1,0 +1,350 @@
+//! One entry of the stream: the person's message, the model's, a tool's step, a line of the engine's.
+
+use leptos::html;
+use leptos::prelude::*;
+use panelot_protocol::event::ErrorCode;
+use panelot_protocol::op::ApprovalDecision;
+use panelot_protocol::snapshot::NoticeKind;
+use panelot_view::model::{EntryBody, EntryKey, ToolState};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::glyph::{Glyph, glyph};
+use crate::i18n::Messages;
+use crate::platform;
+use crate::prose::Prose;
+use crate::session::Session;
+use crate::words;
+
+/// How long a copy button says that it did.
+const COPIED_MS: u64 = 2000;
+
+/// The entry of a key.
+#[component]
+pub(crate) fn EntryView(key: EntryKey) -> impl IntoView {
+    match key {
+        EntryKey::User(_) => view! { <UserEntry key /> }.into_any(),
+        EntryKey::Assistant(_) => view! { <AssistantEntry key /> }.into_any(),
+        EntryKey::Tool(_) => view! { <ToolEntry key /> }.into_any(),
+        EntryKey::Notice(_) => view! { <NoticeEntry key /> }.into_any(),
+    }
+}
+
+#[component]
+fn UserEntry(key: EntryKey) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let changed = session.follow(&key);
+    let shown = Memo::new(move |_| {
+        changed.track();
+        session.entry(&key, |entry| match &entry.body {
+            EntryBody::User { text, default_tab, sending } => {
+                (text.clone(), default_tab.as_ref().map(|tab| tab.title.to_string()), *sending)
+            }
+            _ => Default::default(),
+        })
+    });
+    view! {
+        <li class="entry user" data-echo=move || shown.with(|it| it.2.to_string())>
+            <span class="sr-only">{t.you()}</span>
+            <div class="bubble">{move || shown.with(|it| it.0.clone())}</div>
+            {move || shown.with(|(_, title, sending)| match (sending, title) {
+                (true, _) => Some(view! { <p class="entry-note"><span>{t.sending().to_owned()}</span></p> }),
+                (false, Some(title)) if !title.is_empty() => {
+                    Some(view! { <p class="entry-note"><span>{t.page_with_message(title)}</span></p> })
+                }
+                _ => None,
+            })}
+        </li>
+    }
+}
+
+#[derive(Clone, Default, PartialEq)]
+struct Answer {
+    streaming: bool,
+    incomplete: bool,
+    empty: bool,
+    reasons: bool,
+    usage: Option<(u64, u64)>,
+    model: Option<String>,
+}
+
+#[component]
+fn AssistantEntry(key: EntryKey) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let changed = session.follow(&key);
+    let key = StoredValue::new(key);
+    let answer = Memo::new(move |_| {
+        changed.track();
+        key.with_value(|key| {
+            session.entry(key, |entry| match &entry.body {
+                EntryBody::Assistant { document, reasoning, streaming, incomplete, usage, model } => Answer {
+                    streaming: *streaming,
+                    incomplete: *incomplete,
+                    empty: document.is_empty(),
+                    reasons: !reasoning.is_empty(),
+                    usage: usage.map(|usage| (usage.input, usage.output)),
+                    model: model.as_ref().map(|(_, model)| model.clone()),
+                },
+                _ => Answer::default(),
+            })
+        })
+    });
+    let root = NodeRef::<html::Div>::new();
+    let prose = StoredValue::new_local(None::<Prose>);
+    Effect::new(move |_| {
+        changed.track();
+        let Some(root) = root.get() else { return };
+        prose.update_value(|prose| {
+            let prose = prose.get_or_insert_with(|| Prose::new(root.into(), t));
+            key.with_value(|key| {
+                session.entry(key, |entry| {
+                    if let EntryBody::Assistant { document, .. } = &entry.body {
+                        prose.update(document);
+                    }
+                })
+            });
+        });
+    });
+    let text = move || {
+        key.with_value(|key| {
+            session.entry(key, |entry| match &entry.body {
+                EntryBody::Assistant { document, .. } => document.text().to_owned(),
+                _ => String::new(),
+            })
+        })
+    };
+    let shown = move || answer.with(|it| !it.empty || it.reasons);
+    view! {
+        <li class="entry assistant" hidden=move || !shown() aria-busy=move || answer.with(|it| it.streaming.to_string())>
+            <span class="sr-only">{t.agent()}</span>
+            <Show when=move || answer.with(|it| it.reasons)>
+                <Reasoning key=key.get_value() changed answer />
+            </Show>
+            <div class="prose" node_ref=root></div>
+            <Show when=move || answer.with(|it| it.incomplete && !it.streaming)>
+                <p class="notice">{glyph(Glyph::Info)} {t.incomplete()}</p>
+            </Show>
+            <Show when=move || answer.with(|it| !it.streaming && !it.empty)>
+                <div class="entry-foot">
+                    <CopyButton text=Callback::new(move |()| text()) />
+                    <span>{move || answer.with(|it| it.model.clone())}</span>
+                    {move || answer.with(|it| it.usage).map(|(input, output)| view! {
+                        <span>{t.usage(&words::tokens(input), &words::tokens(output))}</span>
+                    })}
+                </div>
+            </Show>
+        </li>
+    }
+}
+
+#[component]
+fn CopyButton(text: Callback<(), String>) -> impl IntoView {
+    let t = expect_context::<Messages>();
+    let copied = RwSignal::new(false);
+    let copy = move |_| {
+        let text = text.run(());
+        wasm_bindgen_futures::spawn_local(async move {
+            if platform::copy(&text).await && copied.try_set(true).is_none() {
+                platform::Timer::after(COPIED_MS, move || {
+                    let _ = copied.try_set(false);
+                });
+            }
+        });
+    };
+    let label = move || if copied.get() { t.copied() } else { t.copy() };
+    view! {
+        <button type="button" class="icon-button" aria-label=label title=label on:click=copy>
+            {move || glyph(if copied.get() { Glyph::Check } else { Glyph::Copy })}
+        </button>
+    }
+}
+
+#[component]
+fn Reasoning(key: EntryKey, changed: Trigger, answer: Memo<Answer>) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let open = RwSignal::new(false);
+    let text = move || {
+        changed.track();
+        session.entry(&key, |entry| match &entry.body {
+            EntryBody::Assistant { reasoning, .. } => reasoning.clone(),
+            _ => String::new(),
+        })
+    };
+    // Only what is unfolded is drawn.
+    let text = Memo::new(move |_| if open.get() { text() } else { String::new() });
+    let head = move || {
+        answer.with(|it| if it.streaming && it.empty { t.reasoning_running() } else { t.reasoning() })
+    };
+    view! {
+        <details class="reasoning" on:toggle=move |event| open.set(is_open(&event))>
+            <summary>
+                <svg class="glyph chevron" viewBox="0 0 20 20" aria-hidden="true"><path d="m8 5 5 5-5 5" /></svg>
+                {head}
+            </summary>
+            <div class="reasoning-text" tabindex="0">{move || text.get()}</div>
+        </details>
+    }
+}
+
+fn is_open(event: &web_sys::Event) -> bool {
+    event_target::<web_sys::HtmlDetailsElement>(event).open()
+}
+
+#[derive(Clone, PartialEq)]
+struct Step {
+    name: String,
+    target: String,
+    state: ToolState,
+}
+
+#[component]
+fn ToolEntry(key: EntryKey) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let changed = session.follow(&key);
+    let key = StoredValue::new(key);
+    let step = Memo::new(move |_| {
+        changed.track();
+        key.with_value(|key| {
+            session.entry(key, |entry| match &entry.body {
+                EntryBody::Tool { name, arguments, state, result, .. } => Some(Step {
+                    name: name.clone(),
+                    target: words::target_words(arguments.as_ref(), result.as_ref().map(|it| &it.details)),
+                    state: *state,
+                }),
+                _ => None,
+            })
+        })
+        .unwrap_or_else(|| Step {
+            name: String::new(),
+            target: String::new(),
+            state: ToolState::Proposed,
+        })
+    });
+    let open = RwSignal::new(false);
+    view! {
+        <li class="entry tool">
+            <details class="step" data-state=move || words::state_name(step.with(|it| it.state)) on:toggle=move |event| open.set(is_open(&event))>
+                <summary>
+                    {move || glyph(Glyph::of_tool(&step.with(|it| it.name.clone())))}
+                    <span class="step-name">{move || words::tool_words(t, &step.with(|it| it.name.clone()))}</span>
+                    <span class="step-target">{move || step.with(|it| it.target.clone())}</span>
+                    <span class="step-state">
+                        {move || state_sign(step.with(|it| it.state))}
+                        {move || words::state_words(t, step.with(|it| it.state))}
+                    </span>
+                </summary>
+                <Show when=move || open.get()>
+                    <StepBody key=key.get_value() changed />
+                </Show>
+            </details>
+        </li>
+    }
+}
+
+fn state_sign(state: ToolState) -> AnyView {
+    let sign = match state {
+        ToolState::Running => return view! { <span class="spinner" aria-hidden="true"></span> }.into_any(),
+        ToolState::Proposed => Glyph::Clock,
+        ToolState::Waiting | ToolState::Uncertain => Glyph::Question,
+        ToolState::Ok => Glyph::Check,
+        ToolState::Failed => Glyph::Warning,
+        ToolState::Declined => Glyph::Cross,
+        ToolState::Skipped => Glyph::Minus,
+    };
+    glyph(sign).into_any()
+}
+
+#[component]
+fn StepBody(key: EntryKey, changed: Trigger) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    move || {
+        changed.track();
+        let body = session.peek(|model| model.thread.entry(&key).map(|entry| entry.body.clone()));
+        let Some(EntryBody::Tool { arguments, arguments_text, progress, result, decision, .. }) = body else {
+            return None;
+        };
+        let parameters = arguments.as_ref().map(words::parameters).unwrap_or_default();
+        let note = match decision {
+            Some(ApprovalDecision::Decline { note: Some(note) }) => Some(t.tool_note(&note)),
+            _ => None,
+        };
+        let origin = result.as_ref().and_then(|it| it.origin.clone());
+        Some(view! {
+            <div class="step-body">
+                {origin.map(|origin| view! { <p class="hint">{t.tool_origin(&origin)}</p> })}
+                {note.map(|note| view! { <p>{note}</p> })}
+                {(!progress.is_empty()).then(|| view! { <p class="hint">{progress}</p> })}
+                {if arguments.is_some() {
+                    (!parameters.is_empty()).then(|| view! { <Parameters parameters /> }.into_any())
+                } else {
+                    (!arguments_text.is_empty()).then(|| view! { <div class="data" tabindex="0">{arguments_text}</div> }.into_any())
+                }}
+                {result.map(|result| view! {
+                    <div>
+                        <h3>{t.tool_result()}</h3>
+                        <div class="data" tabindex="0">{result.content}</div>
+                        {result.clipped.then(|| view! { <p class="hint">{t.tool_clipped()}</p> })}
+                    </div>
+                })}
+            </div>
+        })
+    }
+}
+
+/// All parameters of a call by name.
+#[component]
+pub(crate) fn Parameters(parameters: Vec<(String, String)>) -> impl IntoView {
+    let rows =
+        parameters.into_iter().map(|(name, value)| view! { <dt>{name}</dt><dd>{value}</dd> }).collect_view();
+    view! { <dl class="parameters">{rows}</dl> }
+}
+
+#[component]
+fn NoticeEntry(key: EntryKey) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let changed = session.follow(&key);
+    move || {
+        changed.track();
+        let (notice, details) = session.entry(&key, |entry| match &entry.body {
+            EntryBody::Notice { notice, details } => Some((*notice, details.clone())),
+            _ => None,
+        })?;
+        let text = match notice {
+            NoticeKind::ModelError => {
+                return Some(view! { <li class="entry"><ModelError details /></li> }.into_any());
+            }
+            NoticeKind::TooManyFailures => t.notice_too_many_failures(),
+            NoticeKind::Repaired => t.notice_repaired(),
+        };
+        Some(view! { <li class="entry notice">{glyph(Glyph::Info)} <span>{text}</span></li> }.into_any())
+    }
+}
+
+#[component]
+fn ModelError(details: Value) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let code = details.get("code").cloned().and_then(|code| serde_json::from_value(code).ok());
+    let message = details.get("message").and_then(Value::as_str).unwrap_or_default();
+    let words =
+        words::error_words(t, code.unwrap_or(ErrorCode::ProviderError), message, details.get("provider"));
+    let retry = words.retry;
+    view! {
+        <div class="card error">
+            <Failure words />
+            {retry.then(|| view! {
+                <div class="card-actions">
+                    <button type="button" class="button" on:click=move |_| crate::recovery::send_again(session)>
+                        {glyph(Glyph::Retry)} {t.retry()}
+                    </button>
+                </div>
+            })}
+        </div>
+    }
+}

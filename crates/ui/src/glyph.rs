@@ -1,0 +1,118 @@
+//! The drawn signs of the interface, one path each on a grid of 20.
+
+use leptos::prelude::*;
+
+/// A sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named after what it shows")]
+pub enum Glyph {
+    List,
+    Plus,
+    Expand,
+    Gear,
+    Send,
+    Stop,
+    Chevron,
+    Down,
+    Check,
+    Cross,
+    Clock,
+    Warning,
+    Read,
+    Pointer,
+    Keyboard,
+    Choose,
+    Globe,
+    Tabs,
+    Tool,
+    Copy,
+    Bin,
+    Shield,
+    Retry,
+    Question,
+    Minus,
+    Spark,
+    Sliders,
+    Info,
+}
+
+impl Glyph {
+    /// The sign of a tool.
+    #[must_use]
+    pub fn of_tool(name: &str) -> Self {
+        match name {
+            "read_page" => Self::Read,
+            "click" => Self::Pointer,
+            "type" => Self::Keyboard,
+            "select_option" => Self::Choose,
+            "navigate" => Self::Globe,
+            "tabs_list" => Self::Tabs,
+            _ => Self::Tool,
+        }
+    }
+
+    const fn path(self) -> &'static str {
+        match self {
+            Self::List => "M3.5 5.5h13M3.5 10h13M3.5 14.5h8",
+            Self::Plus => "M10 4v12M4 10h12",
+            Self::Expand => {
+                "M11.5 3.5h5v5M16 4l-6 6M8.5 4.5h-3a2 2 0 0 0-2 2v8a2 2 0 0 0 2 2h8a2 2 0 0 0 2-2v-3"
+            }
+            Self::Gear => {
+                "M10 7.4a2.6 2.6 0 1 0 0 5.2 2.6 2.6 0 0 0 0-5.2M10 2.8v2M10 15.2v2M17.2 10h-2M4.8 10h-2M15.1 4.9l-1.4 1.4M6.3 13.7l-1.4 1.4M15.1 15.1l-1.4-1.4M6.3 6.3 4.9 4.9"
+            }
+            Self::Send => "M10 16V4.5M5 9.2l5-5 5 5",
+            Self::Stop => {
+                "M6.5 5h7A1.5 1.5 0 0 1 15 6.5v7a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 5 13.5v-7A1.5 1.5 0 0 1 6.5 5z"
+            }
+            Self::Chevron => "m8 5 5 5-5 5",
+            Self::Down => "M10 4v11.5M5 10.8l5 5 5-5",
+            Self::Check => "m4.5 10.5 3.7 3.7 7.3-8",
+            Self::Cross => "m5 5 10 10M15 5 5 15",
+            Self::Clock => "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14M10 6v4.2l2.6 1.6",
+            Self::Warning => "M10 3.2 17.6 16.4H2.4zM10 8.2v3.6M10 14.1v.1",
+            Self::Read => {
+                "M2.2 10S5 4.8 10 4.8 17.8 10 17.8 10 15 15.2 10 15.2 2.2 10 2.2 10M10 7.8a2.2 2.2 0 1 0 0 4.4 2.2 2.2 0 0 0 0-4.4"
+            }
+            Self::Pointer => "m4.5 3.8 11.6 5-5 1.7-1.9 5z",
+            Self::Keyboard => {
+                "M4 5.5h12A1.5 1.5 0 0 1 17.5 7v6a1.5 1.5 0 0 1-1.5 1.5H4A1.5 1.5 0 0 1 2.5 13V7A1.5 1.5 0 0 1 4 5.5zM5.5 8.5h.1M8.5 8.5h.1M11.5 8.5h.1M14.5 8.5h.1M7 11.5h6"
+            }
+            Self::Choose => {
+                "M4 4.5h12A1.5 1.5 0 0 1 17.5 6v8a1.5 1.5 0 0 1-1.5 1.5H4A1.5 1.5 0 0 1 2.5 14V6A1.5 1.5 0 0 1 4 4.5zM7.2 9l2.8 2.8L12.8 9"
+            }
+            Self::Globe => {
+                "M10 2.8a7.2 7.2 0 1 0 0 14.4 7.2 7.2 0 0 0 0-14.4M2.8 10h14.4M10 2.8c4 4.2 4 10.2 0 14.4M10 2.8c-4 4.2-4 10.2 0 14.4"
+            }
+            Self::Tabs => {
+                "M3 6.5A1.5 1.5 0 0 1 4.5 5H8l1.2 2.5h6.3A1.5 1.5 0 0 1 17 9v5.5a1.5 1.5 0 0 1-1.5 1.5h-11A1.5 1.5 0 0 1 3 14.5z"
+            }
+            Self::Tool => {
+                "M12.8 3.4a4 4 0 0 0-4 5.3l-5.3 5.3a1.6 1.6 0 0 0 2.3 2.3l5.3-5.3a4 4 0 0 0 5.3-4.9l-2.4 2.4-2.3-.6-.6-2.3 2.4-2.4z"
+            }
+            Self::Copy => {
+                "M8 7.5h7A1.5 1.5 0 0 1 16.5 9v6a1.5 1.5 0 0 1-1.5 1.5H8A1.5 1.5 0 0 1 6.5 15V9A1.5 1.5 0 0 1 8 7.5M13.5 7.5V5A1.5 1.5 0 0 0 12 3.5H5A1.5 1.5 0 0 0 3.5 5v6A1.5 1.5 0 0 0 5 12.5h1.5"
+            }
+            Self::Bin => "M4 6h12M8 6V4.3h4V6M5.5 6l.7 10h7.6l.7-10M8.5 9v4.5M11.5 9v4.5",
+            Self::Shield => "M10 2.8 16 5v4.6c0 3.6-2.5 6.3-6 7.6-3.5-1.3-6-4-6-7.6V5z",
+            Self::Retry => "M16 10a6 6 0 1 1-1.9-4.4M16 3.5v3.2h-3.2",
+            Self::Question => {
+                "M7.3 7.5a2.7 2.7 0 1 1 3.9 2.4c-.8.4-1.2 1-1.2 1.8M10 14.4v.1M10 2.8a7.2 7.2 0 1 0 0 14.4 7.2 7.2 0 0 0 0-14.4"
+            }
+            Self::Minus => "M5 10h10",
+            Self::Spark => {
+                "M10 3.2c.6 4 2.8 6.2 6.8 6.8-4 .6-6.2 2.8-6.8 6.8-.6-4-2.8-6.2-6.8-6.8 4-.6 6.2-2.8 6.8-6.8"
+            }
+        }
+    }
+}
+
+/// Draws a sign. Words stand beside it or in its button's label; to assistive technology it is silent.
+#[must_use]
+pub fn glyph(sign: Glyph) -> impl IntoView {
+    view! {
+        <svg class="glyph" viewBox="0 0 20 20" aria-hidden="true">
+            <path d=sign.path() />
+        </svg>
+    }
+}

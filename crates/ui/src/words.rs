@@ -1,0 +1,475 @@
+//! From codes and names to sentences: errors, tools, times. Pure; tested natively.
+
+use panelot_base::Timestamp;
+use panelot_protocol::event::ErrorCode;
+use panelot_protocol::settings::{PermissionPolicy, RuleVerdict, RuleView};
+use panelot_view::model::{Refusal, ToolState};
+use serde_json::Value;
+
+use crate::i18n::{Lang, Messages};
+
+/// Characters of a target or a value that one line of a card shows.
+const LINE_CHARS_MAX: usize = 120;
+/// A minute, an hour and a day in milliseconds.
+const MINUTE: u64 = 60_000;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// An error in words: whose fault it is and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorWords {
+    /// What happened.
+    pub title: &'static str,
+    /// What to do next.
+    pub next: String,
+    /// What the provider or the engine said itself. Foreign text.
+    pub said: Option<String>,
+    /// Whether the way out leads through the settings.
+    pub settings: bool,
+    /// Whether trying the same again makes sense.
+    pub retry: bool,
+}
+
+struct Cause {
+    title: &'static str,
+    next: &'static str,
+    settings: bool,
+    retry: bool,
+}
+
+/// Words for an error of the engine; `provider` is the model provider's own error, when it was one.
+#[must_use]
+pub fn error_words(t: Messages, code: ErrorCode, message: &str, provider: Option<&Value>) -> ErrorWords {
+    if let Some(provider) = provider.filter(|value| value.is_object()) {
+        return provider_words(t, provider);
+    }
+    let cause = engine_cause(t, code);
+    ErrorWords {
+        title: cause.title,
+        next: cause.next.to_owned(),
+        said: (!message.is_empty()).then(|| clip(message, 600)),
+        settings: cause.settings,
+        retry: cause.retry,
+    }
+}
+
+/// Words for what a person wanted and did not get.
+#[must_use]
+pub fn refusal_words(t: Messages, refusal: &Refusal) -> ErrorWords {
+    let (title, next) = match refusal {
+        Refusal::Engine { code, message, provider, .. } => {
+            return error_words(t, *code, message, provider.as_ref());
+        }
+        Refusal::OutboxFailed => (t.error_storage(), t.error_storage_next()),
+        Refusal::TextDoesNotFit => (t.error_text_long(), t.error_text_long_next()),
+        Refusal::StillCreating => (t.error_creating(), t.error_creating_next()),
+        Refusal::Unreachable => (t.state_reload_title(), t.state_reload_text()),
+    };
+    ErrorWords { title, next: next.to_owned(), said: None, settings: false, retry: false }
+}
+
+fn engine_cause(t: Messages, code: ErrorCode) -> Cause {
+    let (title, next, settings, retry) = match code {
+        ErrorCode::ThreadNotFound => (t.error_thread_gone(), t.error_thread_gone_next(), false, false),
+        ErrorCode::QueueFull => (t.error_queue_full(), t.error_queue_full_next(), false, false),
+        ErrorCode::Overloaded => (t.error_busy(), t.error_busy_next(), false, true),
+        ErrorCode::Interrupted => (t.interrupted_title(), t.interrupted_text(), false, true),
+        ErrorCode::ProviderError => (t.error_provider(), t.error_server_next(), false, true),
+        ErrorCode::NotConfigured => (t.error_not_configured(), t.error_not_configured_next(), true, true),
+        ErrorCode::StorageFailed => (t.error_storage(), t.error_storage_next(), false, true),
+        ErrorCode::Quarantined => (t.error_quarantined(), t.error_quarantined_next(), false, false),
+        ErrorCode::ProtocolMismatch => (t.state_mismatch_title(), t.state_mismatch_text(), false, false),
+        ErrorCode::TurnMismatch
+        | ErrorCode::TurnNotSteerable
+        | ErrorCode::NoActiveTurn
+        | ErrorCode::InvalidCommand
+        | ErrorCode::Internal => (t.error_internal(), t.error_internal_next(), false, true),
+    };
+    Cause { title, next, settings, retry }
+}
+
+fn provider_words(t: Messages, provider: &Value) -> ErrorWords {
+    let text = |name: &str| provider.get(name).and_then(Value::as_str);
+    let cause = provider_cause(t, text("kind").unwrap_or_default(), text("reason").unwrap_or_default());
+    let wait = provider.get("retryAfterMs").and_then(Value::as_u64).filter(|_| cause.retry);
+    let status = provider.get("status").and_then(Value::as_u64);
+    let said = match (text("upstreamMessage").filter(|said| !said.trim().is_empty()), status) {
+        (Some(said), Some(status)) => Some(format!("{} (HTTP {status})", clip(said, 600))),
+        (Some(said), None) => Some(clip(said, 600)),
+        (None, Some(status)) => Some(format!("HTTP {status}")),
+        (None, None) => None,
+    };
+    ErrorWords {
+        title: cause.title,
+        next: wait.map_or_else(
+            || cause.next.to_owned(),
+            |ms| t.error_rate_wait(&ms.div_ceil(1000).max(1).to_string()),
+        ),
+        said,
+        settings: cause.settings,
+        retry: cause.retry,
+    }
+}
+
+fn provider_cause(t: Messages, kind: &str, reason: &str) -> Cause {
+    let (title, next, settings, retry) = match (kind, reason) {
+        (_, "invalid_key") => (t.error_auth(), t.error_auth_next(), true, true),
+        (_, "permission_denied") => (t.error_permission(), t.error_permission_next(), true, true),
+        (_, "quota_exceeded") => (t.error_quota(), t.error_quota_next(), true, true),
+        (_, "endpoint_not_found" | "model_not_found") => {
+            (t.error_not_found(), t.error_not_found_next(), true, true)
+        }
+        (_, "invalid_request") => (t.error_invalid(), t.error_invalid_next(), true, true),
+        (_, "truncated") => (t.error_broken_stream(), t.error_broken_stream_next(), false, true),
+        (_, "upstream_error") => (t.error_server(), t.error_server_next(), false, true),
+        (_, "response_format") => (t.error_format(), t.error_format_next(), true, true),
+        ("auth", _) => (t.error_auth(), t.error_auth_next(), true, true),
+        ("rate_limit", _) => (t.error_rate(), t.error_rate_next(), false, true),
+        ("overloaded", _) => (t.error_overloaded(), t.error_overloaded_next(), false, true),
+        ("context_too_long", _) => (t.error_context(), t.error_context_next(), false, false),
+        ("content_filter", _) => (t.error_filter(), t.error_filter_next(), false, false),
+        ("network", _) => (t.error_network(), t.error_network_next(), true, true),
+        _ => (t.error_provider(), t.error_server_next(), false, true),
+    };
+    Cause { title, next, settings, retry }
+}
+
+/// A tool's name in words.
+#[must_use]
+pub fn tool_words(t: Messages, name: &str) -> String {
+    match name {
+        "read_page" => t.tool_read_page().to_owned(),
+        "click" => t.tool_click().to_owned(),
+        "type" => t.tool_type().to_owned(),
+        "select_option" => t.tool_select_option().to_owned(),
+        "navigate" => t.tool_navigate().to_owned(),
+        "tabs_list" => t.tool_tabs_list().to_owned(),
+        "" => t.tool_other("…"),
+        other => t.tool_other(&other.replace(['_', '.'], " ")),
+    }
+}
+
+/// A call's state in words.
+#[must_use]
+pub const fn state_name(state: ToolState) -> &'static str {
+    match state {
+        ToolState::Proposed => "proposed",
+        ToolState::Waiting => "waiting",
+        ToolState::Running => "running",
+        ToolState::Ok => "ok",
+        ToolState::Failed => "failed",
+        ToolState::Declined => "declined",
+        ToolState::Skipped => "skipped",
+        ToolState::Uncertain => "uncertain",
+    }
+}
+
+/// A call's state in words.
+#[must_use]
+pub fn state_words(t: Messages, state: ToolState) -> &'static str {
+    match state {
+        ToolState::Proposed => t.tool_proposed(),
+        ToolState::Waiting => t.tool_waiting(),
+        ToolState::Running => t.tool_running(),
+        ToolState::Ok => t.tool_ok(),
+        ToolState::Failed => t.tool_failed(),
+        ToolState::Declined => t.tool_declined(),
+        ToolState::Skipped => t.tool_skipped(),
+        ToolState::Uncertain => t.tool_uncertain(),
+    }
+}
+
+/// What a call aims at, for one line: the most telling argument. Empty when none tells anything.
+#[must_use]
+pub fn target_words(arguments: Option<&Value>, details: Option<&Value>) -> String {
+    let from = |source: &Value, names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| source.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty()))
+            .map(str::to_owned)
+    };
+    let element = details.and_then(|details| from(details, &["element", "name", "target"]));
+    let value =
+        arguments.and_then(|it| from(it, &["text", "label", "value", "url", "query", "path", "command"]));
+    let line = match (element, value) {
+        (Some(element), Some(value)) => format!("{element}: {value}"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => String::new(),
+    };
+    clip(&line.split_whitespace().collect::<Vec<_>>().join(" "), LINE_CHARS_MAX)
+}
+
+/// Every parameter of a call as name and shown value.
+#[must_use]
+pub fn parameters(params: &Value) -> Vec<(String, String)> {
+    match params {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), shown(value))).collect(),
+        Value::Null => Vec::new(),
+        other => vec![("value".to_owned(), shown(other))],
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        simple => simple.to_string(),
+    }
+}
+
+/// Why a call became a question, in words.
+#[must_use]
+pub fn flag_words(t: Messages, flag: &str) -> String {
+    match flag {
+        "sensitive_payload" => t.flag_sensitive_payload().to_owned(),
+        "host_permission" => t.flag_host_permission().to_owned(),
+        "escalation_l2" => t.flag_escalation_l2().to_owned(),
+        "cross_scope" => t.flag_cross_scope().to_owned(),
+        other => t.flag_other(other),
+    }
+}
+
+/// A saved rule in words.
+#[must_use]
+pub fn rule_words(t: Messages, rule: &RuleView) -> String {
+    let tool = if &*rule.tool == "*" { t.rule_any_tool().to_owned() } else { tool_words(t, &rule.tool) };
+    let site = if &*rule.origin == "*" { t.rule_any_site() } else { &*rule.origin };
+    match t.lang() {
+        Lang::En => format!("{tool} {}", t.rule_on(site)),
+        Lang::ZhCn => format!("{}：{tool}", t.rule_on(site)),
+    }
+}
+
+/// A rule's verdict in words.
+#[must_use]
+pub fn verdict_words(t: Messages, verdict: RuleVerdict) -> &'static str {
+    match verdict {
+        RuleVerdict::Allow => t.rule_allow(),
+        RuleVerdict::Ask => t.rule_ask(),
+        RuleVerdict::Deny => t.rule_deny(),
+    }
+}
+
+/// A policy in a few words.
+#[must_use]
+pub fn policy_words(t: Messages, policy: PermissionPolicy) -> &'static str {
+    match policy {
+        PermissionPolicy::Always => t.policy_always_short(),
+        PermissionPolicy::Untrusted => t.policy_untrusted_short(),
+        PermissionPolicy::Auto => t.policy_auto_short(),
+    }
+}
+
+/// How long ago something was, in a few letters.
+#[must_use]
+pub fn age(t: Messages, now: Timestamp, then: Timestamp) -> String {
+    match now.ms_since(then) {
+        ms if ms < MINUTE => t.time_now().to_owned(),
+        ms if ms < HOUR => t.time_minutes(ms / MINUTE),
+        ms if ms < DAY => t.time_hours(ms / HOUR),
+        ms => t.time_days(ms / DAY),
+    }
+}
+
+/// A group of the list of chats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Kept on top.
+    Pinned,
+    /// This calendar day.
+    Today,
+    /// The calendar day before.
+    Yesterday,
+    /// The seven calendar days before this one.
+    Week,
+    /// Before that.
+    Older,
+}
+
+impl Group {
+    /// The group of something that changed at `then`, where this calendar day began at `midnight` (local).
+    #[must_use]
+    pub const fn of(pinned: bool, midnight: Timestamp, then: Timestamp) -> Self {
+        let days = then.0.saturating_add(7 * DAY);
+        match (pinned, then.0 >= midnight.0, then.0.saturating_add(DAY) >= midnight.0, days >= midnight.0) {
+            (true, ..) => Self::Pinned,
+            (_, true, ..) => Self::Today,
+            (_, _, true, _) => Self::Yesterday,
+            (.., true) => Self::Week,
+            _ => Self::Older,
+        }
+    }
+
+    /// Its heading.
+    #[must_use]
+    pub fn words(self, t: Messages) -> &'static str {
+        match self {
+            Self::Pinned => t.group_pinned(),
+            Self::Today => t.group_today(),
+            Self::Yesterday => t.group_yesterday(),
+            Self::Week => t.group_week(),
+            Self::Older => t.group_older(),
+        }
+    }
+}
+
+/// Minutes and seconds, as a clock shows them.
+#[must_use]
+pub fn clock(ms: u64) -> String {
+    let seconds = ms.div_ceil(1000);
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// A number of tokens in few characters: 950, 1.2k, 34k.
+#[must_use]
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        1000..10_000 => format!("{}.{}k", count / 1000, count % 1000 / 100),
+        _ => format!("{}k", count / 1000),
+    }
+}
+
+/// The first characters of a text, with an ellipsis when there are more.
+#[must_use]
+pub fn clip(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// The origin (scheme, host, port) of an `http` or `https` address.
+#[must_use]
+pub fn origin_of(address: &str) -> Option<String> {
+    let (scheme, rest) = address.trim().split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let valid = matches!(scheme.as_str(), "http" | "https")
+        && !host.is_empty()
+        && !host.contains(|c: char| c.is_whitespace() || c == '*');
+    valid.then(|| format!("{scheme}://{}", host.to_ascii_lowercase()))
+}
+
+/// The pattern under which Chrome grants access to an origin: it covers every port of the host.
+#[must_use]
+pub fn host_pattern(origin: &str) -> Option<String> {
+    let (scheme, host) = origin.split_once("://")?;
+    let end = if host.starts_with('[') { host.find(']').map(|at| at + 1) } else { host.find(':') };
+    let name = end.map_or(Some(host), |end| host.get(..end))?;
+    (!name.is_empty()).then(|| format!("{scheme}://{name}/*"))
+}
+
+#[cfg(test)]
+mod tests {
+    use panelot_base::Timestamp;
+    use panelot_protocol::event::ErrorCode;
+    use serde_json::json;
+
+    use super::{
+        DAY, Group, HOUR, MINUTE, age, clip, clock, error_words, host_pattern, origin_of, parameters,
+        target_words, tokens,
+    };
+    use crate::i18n::{Lang, Messages};
+
+    const T: Messages = Messages::new(Lang::En);
+
+    #[test]
+    fn a_providers_error_says_whose_fault_it_is_and_what_to_do() {
+        let wrong_key =
+            json!({"kind": "auth", "reason": "invalid_key", "status": 401, "upstreamMessage": "bad key"});
+        let words = error_words(T, ErrorCode::ProviderError, "x", Some(&wrong_key));
+        assert_eq!((words.title, words.settings), (T.error_auth(), true));
+        assert_eq!(words.said.as_deref(), Some("bad key (HTTP 401)"));
+
+        let limited = json!({"kind": "rate_limit", "retryAfterMs": 2500, "status": 429});
+        let words = error_words(T, ErrorCode::ProviderError, "x", Some(&limited));
+        assert_eq!((words.next.as_str(), words.retry), ("Try again in 3 seconds.", true));
+    }
+
+    #[test]
+    fn every_kind_and_reason_of_the_provider_crate_has_words_of_its_own() {
+        for kind in ["auth", "rate_limit", "overloaded", "context_too_long", "content_filter", "network"] {
+            let words = error_words(T, ErrorCode::ProviderError, "", Some(&json!({"kind": kind})));
+            assert_ne!(words.title, T.error_provider(), "{kind}");
+        }
+        for reason in [
+            "invalid_key",
+            "permission_denied",
+            "quota_exceeded",
+            "endpoint_not_found",
+            "model_not_found",
+            "invalid_request",
+            "upstream_error",
+            "response_format",
+            "truncated",
+        ] {
+            let words = error_words(
+                T,
+                ErrorCode::ProviderError,
+                "",
+                Some(&json!({"kind": "protocol", "reason": reason})),
+            );
+            assert_ne!(words.title, T.error_provider(), "{reason}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_engine_keeps_its_own_text_as_detail() {
+        let words = error_words(T, ErrorCode::StorageFailed, "quota", None);
+        assert_eq!((words.title, words.said.as_deref()), (T.error_storage(), Some("quota")));
+        assert!(error_words(T, ErrorCode::NotConfigured, "", None).settings);
+    }
+
+    #[test]
+    fn a_call_is_summed_up_by_its_most_telling_argument() {
+        assert_eq!(
+            target_words(Some(&json!({"ref": "a-1", "text": "Ada\n Lovelace"})), None),
+            "Ada Lovelace"
+        );
+        assert_eq!(target_words(Some(&json!({"ref": "a-1"})), Some(&json!({"element": "Submit"}))), "Submit");
+        assert_eq!(target_words(None, None), "");
+        assert_eq!(target_words(Some(&json!({"text": "x".repeat(500)})), None).chars().count(), 121);
+    }
+
+    #[test]
+    fn every_parameter_is_shown() {
+        let shown = parameters(&json!({"ref": "a-1", "clear": false, "list": [1]}));
+        assert_eq!(shown.len(), 3);
+        assert!(shown.contains(&("clear".to_owned(), "false".to_owned())));
+        assert!(parameters(&json!(null)).is_empty());
+    }
+
+    #[test]
+    fn days_are_calendar_days() {
+        let midnight = Timestamp(100 * DAY);
+        let group = |at: u64| Group::of(false, midnight, Timestamp(at));
+        assert_eq!(group(100 * DAY), Group::Today);
+        assert_eq!(group(100 * DAY - 1), Group::Yesterday);
+        assert_eq!(group(99 * DAY - 1), Group::Week);
+        assert_eq!(group(93 * DAY - 1), Group::Older);
+        assert_eq!(Group::of(true, midnight, Timestamp(0)), Group::Pinned);
+    }
+
+    #[test]
+    fn times_and_numbers_are_short() {
+        assert_eq!(age(T, Timestamp(HOUR), Timestamp(HOUR - 5 * MINUTE)), "5 min");
+        assert_eq!(age(T, Timestamp(0), Timestamp(HOUR)), "now");
+        assert_eq!((clock(299_001), clock(0)), ("5:00".to_owned(), "0:00".to_owned()));
+        assert_eq!((tokens(999), tokens(1234), tokens(34_567)), ("999".into(), "1.2k".into(), "34k".into()));
+        assert_eq!((clip("äöü", 2), clip("äöü", 3)), ("äö…".to_owned(), "äöü".to_owned()));
+    }
+
+    #[test]
+    fn the_origin_of_an_address_is_where_requests_go() {
+        assert_eq!(origin_of("HTTPS://API.example:8443/v1").as_deref(), Some("https://api.example:8443"));
+        assert_eq!(origin_of("https://good@evil.example/x").as_deref(), Some("https://evil.example"));
+        for bad in ["", "api.example", "ftp://a", "https://", "https:///x", "https://*/x"] {
+            assert_eq!(origin_of(bad), None, "{bad:?}");
+        }
+        assert_eq!(host_pattern("http://127.0.0.1:8080").as_deref(), Some("http://127.0.0.1/*"));
+        assert_eq!(host_pattern("http://[::1]:8080").as_deref(), Some("http://[::1]/*"));
+        assert_eq!(host_pattern("https://a.example").as_deref(), Some("https://a.example/*"));
+    }
+}
