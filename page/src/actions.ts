@@ -221,7 +221,8 @@ function selectForEntry(field: HTMLElement, clear: boolean): boolean {
   const range = owner.createRange();
   range.selectNodeContents(field);
   if (!clear) range.collapse(false);
-  const selection = owner.getSelection();
+  // A document's selection does not reach into a shadow root; Chrome gives the root one of its own.
+  const selection: Selection | null = (field.getRootNode() as any).getSelection?.() ?? owner.getSelection();
   selection?.removeAllRanges();
   selection?.addRange(range);
   return true;

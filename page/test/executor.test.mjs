@@ -399,6 +399,13 @@ describe("typing", () => {
     assert.equal(failure(await executor.type("textbox", "Off", "x")).code, "disabled");
   });
 
+  test("an editor in a shadow root is cleared and filled", async () => {
+    const executor = await open(`<my-editor></my-editor><script>
+      document.querySelector("my-editor").attachShadow({mode: "open"}).innerHTML = "<div contenteditable aria-label=Editor><p>old</p></div>";</script>`);
+    assert.equal(result(await executor.type("textbox", "Editor", "new")).value.text, "new");
+    assert.equal(result(await executor.type("textbox", "Editor", " more", { clear: false })).value.text, "new more");
+  });
+
   test("an editor that enters text by itself is left to do so", async () => {
     const executor = await open(`<div id="e" contenteditable aria-label="Editor">old</div><script>
       e.addEventListener("beforeinput", (event) => { event.preventDefault(); e.textContent = "[" + event.data + "]"; });</script>`);
