@@ -368,15 +368,18 @@ fn block_end(text: &str, top: &TopBlock, definitions: &[(String, Definition, usi
         _ => return Some(end),
     };
     let mut line_start = text.get(..content)?.rfind('\n').map_or(0, |newline| newline + 1);
+    let mut after_blank = false;
     for line in text.get(line_start..end)?.split_inclusive('\n') {
         let marks = line.trim_start_matches(' ');
         if marks.starts_with('[') && marks.contains("]:") {
             let indent = line.len() - marks.len();
             let is_definition = definitions.iter().any(|(_, _, at)| *at == line_start + indent);
-            // The content of a list's item is indented by two columns at least, that of a quotation has its mark.
-            let outside = indent < 2 || matches!(top.block, Block::Quote(_));
+            // The content of a list's item is indented by two columns at least, that of a quotation has its mark; only
+            // a line right after another one may go on with its paragraph without them.
+            let outside = after_blank && (indent < 2 || matches!(top.block, Block::Quote(_)));
             return (is_definition && outside).then_some(line_start);
         }
+        after_blank = marks.trim().is_empty();
         line_start += line.len();
     }
     Some(end)

@@ -20,13 +20,14 @@ impl Fence {
         lines.split('\n').any(|line| self.closes(line))
     }
 
-    /// At most three spaces, at least as many marks as at the beginning, and nothing but blanks after them.
+    /// At most three spaces, at least as many marks as at the beginning, and nothing but spaces after them (the parser
+    /// does not take tabs there).
     fn closes(self, line: &str) -> bool {
         let marks = line.trim_start_matches(' ');
         let after = marks.trim_start_matches(self.mark);
         line.len() - marks.len() <= 3
             && marks.len() - after.len() >= self.length
-            && after.trim_matches([' ', '\t']).is_empty()
+            && after.trim_matches(' ').is_empty()
     }
 }
 
@@ -37,10 +38,10 @@ mod tests {
     #[test]
     fn a_fence_is_closed_by_its_own_kind_and_at_least_its_length() {
         let fence = Fence::of("````rust\n").expect("a fence");
-        for closing in ["````", "   `````  ", "x\n````\t", "````\nx"] {
+        for closing in ["````", "   `````  ", "x\n````  ", "````\nx"] {
             assert!(fence.closes_in(closing), "{closing:?}");
         }
-        for open in ["", "```", "    ````", "~~~~", "```` x", "x ````"] {
+        for open in ["", "```", "    ````", "~~~~", "```` x", "x ````", "````\t"] {
             assert!(!fence.closes_in(open), "{open:?}");
         }
         assert_eq!(Fence::of("``"), None);
