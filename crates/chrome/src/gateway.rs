@@ -8,6 +8,7 @@ mod page;
 mod race;
 mod signal;
 #[cfg(test)]
+#[cfg(not(target_family = "wasm"))]
 mod tests;
 
 use std::cell::RefCell;
