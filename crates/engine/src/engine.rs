@@ -182,6 +182,16 @@ impl Engine {
 
     /// Decides what follows from something that happened.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Step> {
+        // A thread is loaded because something about it comes next.
+        let loads = matches!(input, Input::Loaded { .. });
+        let steps = self.decide(now, input);
+        if !loads {
+            self.unload_idle();
+        }
+        steps
+    }
+
+    fn decide(&mut self, now: Timestamp, input: Input) -> Vec<Step> {
         match input {
             Input::Connected(from) => {
                 self.clients.insert(from, Client::default());
@@ -189,7 +199,6 @@ impl Engine {
             }
             Input::Disconnected(from) => {
                 self.clients.remove(&from);
-                self.unload_idle();
                 Vec::new()
             }
             Input::Op { from, message, receipt } => self.on_op(now, from, message, receipt),
@@ -271,7 +280,6 @@ impl Engine {
         handler(&mut machine, &mut context, &mut draft);
         let step = self.finish(now, &mut machine, draft, None);
         self.machines.insert(thread.clone(), machine);
-        self.unload_idle();
         vec![step]
     }
 
@@ -546,7 +554,6 @@ impl Engine {
         } else {
             self.machines.insert(thread.clone(), machine);
         }
-        self.unload_idle();
         steps
     }
 

@@ -312,7 +312,8 @@ impl<P: Ports> Runtime<P> {
     /// After everything that was due: the next wake-up, and whether the worker must be kept alive.
     fn settle(self: &Rc<Self>) {
         let wake = self.engine.borrow().next_wake();
-        if wake != self.wake.get() {
+        let fired = wake.is_some() && self.wake_timer.borrow().is_none();
+        if wake != self.wake.get() || fired {
             self.wake.set(wake);
             self.ports.set_alarm(wake);
             if let Some(timer) = self.wake_timer.borrow_mut().take() {
@@ -333,7 +334,7 @@ impl<P: Ports> Runtime<P> {
             // A timer may fire a little early by the wall clock; then the engine would see nothing due.
             let wait = at.ms_since(runtime.ports.now()).saturating_add(1);
             runtime.ports.sleep(wait).await;
-            runtime.wake.set(None);
+            runtime.wake_timer.borrow_mut().take();
             runtime.push(Input::Wake);
         };
         self.ports.spawn(Box::pin(async move {

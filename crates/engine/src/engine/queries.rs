@@ -128,7 +128,6 @@ impl Engine {
         if let Some(client) = self.clients.get_mut(&from) {
             client.subscribed = Some(thread);
         }
-        self.unload_idle();
         Step { effects: vec![effect], ..Step::default() }
     }
 

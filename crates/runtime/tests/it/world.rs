@@ -1,0 +1,530 @@
+//! The world of these tests: everything that a [`Ports`] needs, with virtual time and a worker that can be killed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_executor::{LocalPool, LocalSpawner};
+use futures_util::task::LocalSpawnExt;
+use panelot_base::{SessionId, ThreadId, Timestamp};
+use panelot_engine::{ConnectionHandle, TargetLookup};
+use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
+use panelot_provider::{HttpRequest, ResponseHead};
+use panelot_runtime::{
+    Answer, Body, BootFacts, Browser, Network, NetworkError, Ports, Runtime, StepTask, read_boot,
+};
+use panelot_store::MemoryStore;
+use panelot_tools::{
+    Command, Failure, FailureKind, HostAccess, Reach, Report, TabFacts, Target, TargetError, TargetFacts,
+    TargetKind,
+};
+use serde_json::{Value, json};
+
+/// Virtual time: it moves only when nothing else can.
+#[derive(Default)]
+pub(crate) struct Clock {
+    now: Cell<u64>,
+    timers: RefCell<BTreeMap<(u64, u64), oneshot::Sender<()>>>,
+    count: Cell<u64>,
+}
+
+impl Clock {
+    async fn sleep(&self, ms: u64) {
+        let (sender, receiver) = oneshot::channel();
+        self.count.set(self.count.get() + 1);
+        self.timers.borrow_mut().insert((self.now.get() + ms, self.count.get()), sender);
+        let _ = receiver.await;
+    }
+
+    /// Moves to the next timer that somebody waits for and that is due by `until`.
+    fn advance(&self, until: u64) -> bool {
+        loop {
+            let next = self.timers.borrow().keys().next().copied();
+            let Some(key) = next.filter(|(at, _)| *at <= until) else {
+                self.now.set(self.now.get().max(until));
+                return false;
+            };
+            let sender = self.timers.borrow_mut().remove(&key).unwrap();
+            if sender.is_canceled() {
+                continue;
+            }
+            self.now.set(self.now.get().max(key.0));
+            let _ = sender.send(());
+            return true;
+        }
+    }
+}
+
+/// A piece of a scripted answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Chunk {
+    /// Bytes.
+    Bytes(String),
+    /// A pause.
+    Wait(u64),
+    /// The connection breaks.
+    Break,
+}
+
+/// A scripted answer of the provider.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) chunks: Vec<Chunk>,
+}
+
+fn event(delta: Value, finish: Option<&str>) -> String {
+    format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
+}
+
+impl Reply {
+    pub(crate) fn of(chunks: Vec<Chunk>) -> Self {
+        let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
+        Self { status: 200, headers, chunks }
+    }
+
+    /// An answer in words, one chunk each.
+    pub(crate) fn text(words: &[&str]) -> Self {
+        let mut chunks: Vec<Chunk> =
+            words.iter().map(|word| Chunk::Bytes(event(json!({"content": word}), None))).collect();
+        chunks.push(Chunk::Bytes(event(json!({}), Some("stop")) + "data: [DONE]\n\n"));
+        Self::of(chunks)
+    }
+
+    /// An answer that never ends after its words.
+    pub(crate) fn hanging(words: &[&str]) -> Self {
+        let mut reply = Self::text(words);
+        reply.chunks.pop();
+        reply.chunks.push(Chunk::Wait(60_000));
+        reply.chunks.push(Chunk::Bytes(event(json!({"content": "late"}), Some("stop"))));
+        reply
+    }
+
+    /// Tool calls, all in one answer.
+    pub(crate) fn calls(calls: &[(&str, Value)]) -> Self {
+        let calls: Vec<Value> = calls
+            .iter()
+            .enumerate()
+            .map(|(index, (name, arguments))| {
+                json!({"index": index, "id": format!("c{index}"), "type": "function",
+                    "function": {"name": name, "arguments": arguments.to_string()}})
+            })
+            .collect();
+        Self::of(vec![Chunk::Bytes(
+            event(json!({"tool_calls": calls}), None)
+                + &event(json!({}), Some("tool_calls"))
+                + "data: [DONE]\n\n",
+        )])
+    }
+
+    pub(crate) fn error(status: u16, body: Value) -> Self {
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        Self { status, headers, chunks: vec![Chunk::Bytes(body.to_string())] }
+    }
+}
+
+/// What outlives a worker: the provider, the page, the store.
+#[derive(Default)]
+pub(crate) struct Outside {
+    pub(crate) clock: Clock,
+    pub(crate) replies: RefCell<VecDeque<Reply>>,
+    pub(crate) requests: RefCell<Vec<Value>>,
+    /// Every write that reached the page.
+    pub(crate) page_writes: RefCell<Vec<String>>,
+    pub(crate) lookups: Cell<u32>,
+    /// From this lookup on the browser never answers lookups.
+    pub(crate) stall_lookup: Cell<Option<u32>>,
+    /// Whether the page does what it is told and the answer is lost.
+    pub(crate) lose_reports: Cell<bool>,
+    /// Whether the channel to the page breaks after it was told.
+    pub(crate) channel_lost: Cell<bool>,
+    pub(crate) document: RefCell<String>,
+    pub(crate) origin: RefCell<String>,
+    pub(crate) alarm: Cell<Option<Timestamp>>,
+    pub(crate) kept_alive: Cell<u32>,
+}
+
+struct WorldNetwork(Rc<Outside>);
+
+struct WorldBody {
+    chunks: VecDeque<Chunk>,
+    outside: Rc<Outside>,
+}
+
+impl Body for WorldBody {
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, NetworkError> {
+        loop {
+            match self.chunks.front() {
+                None => return Ok(None),
+                Some(Chunk::Wait(ms)) => {
+                    let ms = *ms;
+                    self.outside.clock.sleep(ms).await;
+                    self.chunks.pop_front();
+                }
+                Some(Chunk::Break) => return Err(NetworkError("connection reset".into())),
+                Some(Chunk::Bytes(bytes)) => {
+                    let bytes = bytes.clone().into_bytes();
+                    self.chunks.pop_front();
+                    return Ok(Some(bytes));
+                }
+            }
+        }
+    }
+}
+
+impl Network for WorldNetwork {
+    type Body = WorldBody;
+
+    async fn send(&self, request: HttpRequest) -> Result<Answer<WorldBody>, NetworkError> {
+        let body: Value =
+            request.body.as_deref().map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
+        check_history(&body);
+        self.0.requests.borrow_mut().push(body);
+        let reply = self.0.replies.borrow_mut().pop_front().expect("a scripted reply for every request");
+        let head = ResponseHead { status: reply.status, headers: reply.headers };
+        Ok(Answer { head, body: WorldBody { chunks: reply.chunks.into(), outside: Rc::clone(&self.0) } })
+    }
+}
+
+/// Every call of a request is answered exactly once, right after it: what real providers insist on.
+fn check_history(body: &Value) {
+    let mut open: Vec<String> = Vec::new();
+    for message in body["messages"].as_array().into_iter().flatten() {
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap();
+            let at = open.iter().position(|open| open == id).expect("a result answers an open call");
+            open.remove(at);
+            continue;
+        }
+        assert!(open.is_empty(), "calls without a result: {open:?}");
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            open.push(call["id"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(open.is_empty(), "calls without a result: {open:?}");
+}
+
+struct WorldBrowser(Rc<Outside>);
+
+impl WorldBrowser {
+    fn target(&self, tab_id: u32) -> Target {
+        Target {
+            tab_id,
+            frame_id: 0,
+            document_id: Some(self.0.document.borrow().clone()),
+            url: format!("{}/order", self.0.origin.borrow()),
+            origin: self.0.origin.borrow().clone(),
+            title: "Order".into(),
+        }
+    }
+}
+
+impl Browser for WorldBrowser {
+    async fn resolve(&self, lookup: &TargetLookup) -> Result<TargetFacts, TargetError> {
+        let number = self.0.lookups.get() + 1;
+        self.0.lookups.set(number);
+        if self.0.stall_lookup.get().is_some_and(|from| number >= from) {
+            std::future::pending::<()>().await;
+        }
+        if lookup.call.target_kind() == TargetKind::Browser {
+            return Ok(TargetFacts { target: None, host_access: HostAccess::Granted });
+        }
+        let tab = lookup.call.tab_id().or(lookup.default_tab).ok_or(TargetError::NoDefaultTab)?;
+        Ok(TargetFacts { target: Some(self.target(tab)), host_access: HostAccess::Granted })
+    }
+
+    async fn run(&self, command: Command, _cancelled: impl Future<Output = ()>) -> Report {
+        match command {
+            Command::ListTabs => Report::Tabs(vec![TabFacts {
+                tab_id: 7,
+                window_id: 1,
+                url: "https://shop.test/order".into(),
+                title: "Order".into(),
+                active: true,
+                last_accessed_ms: 1,
+            }]),
+            Command::Navigate { tab_id, url } => {
+                self.0.page_writes.borrow_mut().push(format!("navigate {url}"));
+                Report::Navigated(self.target(tab_id.unwrap_or(9)))
+            }
+            Command::Page { target, action } => {
+                self.0
+                    .page_writes
+                    .borrow_mut()
+                    .push(format!("{action:?} in {}", target.document_id.unwrap()));
+                if self.0.lose_reports.get() {
+                    std::future::pending::<()>().await;
+                }
+                self.0.clock.sleep(5).await;
+                if self.0.channel_lost.get() {
+                    return Report::Failed(Failure {
+                        kind: FailureKind::ChannelLost,
+                        reach: Reach::Unknown,
+                        detail: "channel closed".into(),
+                    });
+                }
+                Report::Page(
+                    serde_json::from_value(json!({"Ok": {"type": "clicked", "observed": {
+                    "subject": {"role": "button", "name": "Order"}, "effects": ["formSubmitted"],
+                    "url": "https://shop.test/order", "settled": true}}}))
+                    .unwrap(),
+                )
+            }
+        }
+    }
+}
+
+struct WorldPorts {
+    outside: Rc<Outside>,
+    store: Rc<MemoryStore>,
+    network: WorldNetwork,
+    browser: WorldBrowser,
+    spawner: LocalSpawner,
+    inbox: Rc<RefCell<BTreeMap<u64, Vec<Value>>>>,
+}
+
+impl Ports for WorldPorts {
+    type Store = MemoryStore;
+    type Network = WorldNetwork;
+    type Browser = WorldBrowser;
+
+    fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+    fn network(&self) -> &WorldNetwork {
+        &self.network
+    }
+    fn browser(&self) -> &WorldBrowser {
+        &self.browser
+    }
+    fn now(&self) -> Timestamp {
+        Timestamp(self.outside.clock.now.get())
+    }
+    async fn sleep(&self, ms: u64) {
+        self.outside.clock.sleep(ms).await;
+    }
+    async fn yield_now(&self) {
+        self.outside.clock.sleep(0).await;
+    }
+    fn spawn(&self, task: StepTask) {
+        self.spawner.spawn_local(task).unwrap();
+    }
+    fn post(&self, to: ConnectionHandle, message: &Value) {
+        self.inbox.borrow_mut().entry(to.0).or_default().push(message.clone());
+    }
+    fn close(&self, to: ConnectionHandle) {
+        self.inbox.borrow_mut().entry(to.0).or_default().push(json!({"type": "(closed)"}));
+    }
+    fn set_alarm(&self, at: Option<Timestamp>) {
+        self.outside.alarm.set(at);
+    }
+    fn keep_alive(&self) {
+        self.outside.kept_alive.set(self.outside.kept_alive.get() + 1);
+    }
+    fn entering(&self, _: Option<&ThreadId>) {}
+    fn log(&self, _: &str) {}
+    #[cfg(feature = "failpoints")]
+    async fn failpoint(&self, _: &'static str, _: &ThreadId) {}
+}
+
+/// A worker in the world, and what its views have received.
+pub(crate) struct World {
+    pub(crate) outside: Rc<Outside>,
+    pub(crate) store: MemoryStore,
+    opened: Rc<MemoryStore>,
+    pool: LocalPool,
+    runtime: Rc<Runtime<WorldPorts>>,
+    inbox: Rc<RefCell<BTreeMap<u64, Vec<Value>>>>,
+    epoch: u64,
+    submissions: Cell<u64>,
+}
+
+impl World {
+    /// A fresh browser profile with a connection set up and one view, number 1, that is initialized.
+    pub(crate) fn new() -> Self {
+        let outside = Rc::new(Outside::default());
+        outside.clock.now.set(1_000_000);
+        outside.document.replace("doc-1".into());
+        outside.origin.replace("https://shop.test".into());
+        let mut world = Self::start(outside, MemoryStore::new(), 1);
+        world.open_view(1);
+        world.send(
+            1,
+            json!({"type": "settings.update", "changes": [{"type": "putConnection", "id": "conn", "name": "Test",
+                "baseUrl": "http://localhost:1/v1", "models": ["m"], "key": "sk-secret"}]}),
+        );
+        world.settle();
+        world
+    }
+
+    fn start(outside: Rc<Outside>, store: MemoryStore, epoch: u64) -> Self {
+        let mut pool = LocalPool::new();
+        let facts = BootFacts {
+            epoch,
+            session: SessionId::new("browser-session").unwrap(),
+            seed: [u8::try_from(epoch).unwrap(); 16],
+            browser_language: "en".into(),
+            quarantined: BTreeSet::new(),
+        };
+        let boot = pool.run_until(read_boot(&store, facts)).unwrap();
+        let opened = Rc::new(store.reopen());
+        let inbox = Rc::new(RefCell::new(BTreeMap::new()));
+        let ports = WorldPorts {
+            outside: Rc::clone(&outside),
+            store: Rc::clone(&opened),
+            network: WorldNetwork(Rc::clone(&outside)),
+            browser: WorldBrowser(Rc::clone(&outside)),
+            spawner: pool.spawner(),
+            inbox: Rc::clone(&inbox),
+        };
+        let runtime = Runtime::start(ports, boot);
+        Self { outside, store, opened, pool, runtime, inbox, epoch, submissions: Cell::new(epoch * 1000) }
+    }
+
+    /// Kills the worker: everything in memory is gone, nothing more is said. Then starts another.
+    pub(crate) fn kill(self) -> Self {
+        let Self { outside, store, pool, runtime, epoch, .. } = self;
+        drop(pool);
+        drop(runtime);
+        outside.clock.timers.borrow_mut().clear();
+        let mut world = Self::start(outside, store, epoch + 1);
+        world.settle();
+        world.open_view(1);
+        world.settle();
+        world
+    }
+
+    /// Makes the next commit fail without effect.
+    pub(crate) fn fail_next_commit(&self, error: panelot_store::CommitError) {
+        self.opened.fail_next(error);
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.outside.clock.now.get()
+    }
+
+    pub(crate) fn script(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.outside.replies.borrow_mut().extend(replies);
+    }
+
+    pub(crate) fn open_view(&mut self, view: u64) {
+        self.runtime.connect(ConnectionHandle(view));
+        let client = format!("client-{view}");
+        self.send(
+            view,
+            json!({"type": "initialize", "protocol": PROTOCOL, "schemaHash": SCHEMA_HASH, "clientId": client}),
+        );
+    }
+
+    pub(crate) fn connect_only(&mut self, view: u64) {
+        self.runtime.connect(ConnectionHandle(view));
+    }
+
+    /// Sends an operation and returns its submission id.
+    pub(crate) fn send(&mut self, view: u64, mut op: Value) -> String {
+        let id = match op.get("submissionId").and_then(Value::as_str) {
+            Some(id) => id.to_owned(),
+            None => {
+                self.submissions.set(self.submissions.get() + 1);
+                format!("s{}", self.submissions.get())
+            }
+        };
+        op["submissionId"] = json!(id);
+        self.runtime.receive(ConnectionHandle(view), &op);
+        id
+    }
+
+    /// Runs everything that needs no time.
+    pub(crate) fn run(&mut self) {
+        self.pool.run_until_stalled();
+    }
+
+    /// Lets `ms` pass while nothing runs.
+    pub(crate) fn skip(&self, ms: u64) {
+        self.outside.clock.now.set(self.now() + ms);
+    }
+
+    /// Lets `ms` pass.
+    pub(crate) fn pass(&mut self, ms: u64) {
+        let until = self.now() + ms;
+        self.run();
+        while self.outside.clock.advance(until) {
+            self.run();
+        }
+        self.run();
+    }
+
+    /// Lets enough time pass for everything short.
+    pub(crate) fn settle(&mut self) {
+        self.pass(200);
+    }
+
+    /// What a view has received, and forgets it.
+    pub(crate) fn take(&self, view: u64) -> Vec<Value> {
+        self.inbox.borrow_mut().remove(&view).unwrap_or_default()
+    }
+
+    /// What a view has received of one type.
+    pub(crate) fn seen(&self, view: u64, kind: &str) -> Vec<Value> {
+        let inbox = self.inbox.borrow();
+        inbox.get(&view).into_iter().flatten().filter(|message| message["type"] == kind).cloned().collect()
+    }
+
+    /// The one answer to a submission.
+    pub(crate) fn answer(&self, view: u64, submission: &str) -> Value {
+        let inbox = self.inbox.borrow();
+        let answers: Vec<&Value> = inbox
+            .get(&view)
+            .into_iter()
+            .flatten()
+            .filter(|it| it["submissionId"] == submission)
+            .filter(|it| {
+                it["type"] == "command.ack" || it["type"] == "command.rejected" || it["type"] == "error"
+            })
+            .collect();
+        assert_eq!(answers.len(), 1, "answers to {submission}: {answers:?}");
+        answers[0].clone()
+    }
+
+    /// Creates a thread with a first message beside tab 7; returns its id.
+    pub(crate) fn ask(&mut self, text: &str) -> String {
+        let op = json!({"type": "thread.create", "input": {"text": text, "browserContext": {"capturedAt": 1,
+            "defaultTab": {"tabId": 7, "url": "https://shop.test/order", "title": "Order"}}}});
+        let submission = self.send(1, op);
+        self.run();
+        let ack = self.answer(1, &submission);
+        assert_eq!(ack["type"], "command.ack", "{ack}");
+        ack["threadId"].as_str().unwrap().to_owned()
+    }
+
+    /// Subscribes a view and returns the snapshot.
+    pub(crate) fn snapshot(&mut self, view: u64, thread: &str) -> Value {
+        let submission = self.send(view, json!({"type": "thread.subscribe", "threadId": thread}));
+        self.run();
+        let found = self
+            .seen(view, "thread.snapshot")
+            .into_iter()
+            .find(|it| it["submissionId"] == submission.as_str());
+        found.expect("a snapshot")["snapshot"].clone()
+    }
+
+    pub(crate) fn writes(&self) -> Vec<String> {
+        self.outside.page_writes.borrow().clone()
+    }
+}
+
+/// The kinds of a snapshot's entries.
+pub(crate) fn kinds(snapshot: &Value) -> Vec<String> {
+    snapshot["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["body"]["kind"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+pub(crate) fn click() -> Reply {
+    Reply::calls(&[("click", json!({"ref": "k7q2-1"}))])
+}
