@@ -114,7 +114,8 @@ fn to_js(value: &Value) -> JsValue {
 }
 
 fn from_js(value: &JsValue) -> Option<Value> {
-    let text: String = JSON::stringify(value).ok()?.into();
+    // `undefined`, which an absent stored value is, has no JSON: stringify returns no text then.
+    let text = JsValue::from(JSON::stringify(value).ok()?).as_string()?;
     serde_json::from_str(&text).ok()
 }
 
