@@ -51,14 +51,15 @@ test("an operation that does not exist, or lacks a field, is refused by name", a
 });
 
 test("a repeated command gets its first answer, and a changed one under the same id is refused", async () => {
-  await wire.greet(page);
+  const client = crypto.randomUUID(); // one document that connects again and again
+  await wire.greet(page, client);
   const create = { type: "thread.create", submissionId: crypto.randomUUID() };
   const first = await wire.ask(page, create);
   assert.equal(first.type, "command.ack");
-  await wire.greet(page); // another Port: the receipt is stored, not remembered by the connection
+  await wire.greet(page, client); // another Port: the receipt is stored, not remembered by the connection
   const again = await wire.ask(page, create);
   assert.deepEqual([again.type, again.threadId], ["command.ack", first.threadId]);
-  await wire.greet(page);
+  await wire.greet(page, client);
   const changed = await wire.ask(page, { ...create, folderId: "elsewhere" });
   assert.deepEqual([changed.type, changed.code], ["command.rejected", "invalid_command"]);
   const { directory } = await wire.greet(page);

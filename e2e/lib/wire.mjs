@@ -55,13 +55,13 @@ export async function schemaHash(page) {
   return answer.schemaHash;
 }
 
-/** Opens a Port and greets the engine properly; returns `initialized`. */
-export async function greet(page) {
+/** Opens a Port and greets the engine properly, as this client; returns `initialized`. */
+export async function greet(page, clientId = crypto.randomUUID()) {
   const hash = await schemaHash(page);
   await connect(page);
   const answer = await ask(page, {
     type: "initialize", submissionId: crypto.randomUUID(), protocol: "panelot/engine-v1", schemaHash: hash,
-    clientId: crypto.randomUUID(), surface: "options",
+    clientId, surface: "options",
   });
   if (answer.type !== "initialized") throw new Error(`unexpected answer ${JSON.stringify(answer)}`);
   return answer;
