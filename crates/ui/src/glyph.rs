@@ -4,7 +4,6 @@ use leptos::prelude::*;
 
 /// A sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named after what it shows")]
 pub enum Glyph {
     List,
     Plus,
