@@ -21,7 +21,9 @@ pub struct Prose {
 impl Prose {
     /// Will draw into `root`, which holds nothing else.
     #[must_use]
-    pub const fn new(root: Element, words: Messages) -> Self {
+    pub fn new(root: Element, words: Messages) -> Self {
+        // Leptos leaves a comment in an element without children, which would shift every place by one.
+        root.set_text_content(None);
         Self { root, words, drawn: Vec::new() }
     }
 
