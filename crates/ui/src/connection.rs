@@ -102,32 +102,7 @@ pub(crate) fn ConnectionDialog(
             let _ = dialog.show_modal();
         }
     });
-    // Once the engine has kept it, a test may follow, or the dialog closes.
-    Effect::new(move |_| {
-        let settled = session.settled.get();
-        let last = settled.iter().rev().find(|(kind, _)| *kind == CommandKind::Settings);
-        let (Some((_, why)), now) = (last, next.get_untracked()) else { return };
-        if now == Next::Nothing {
-            return;
-        }
-        next.set(Next::Nothing);
-        match (why, now) {
-            (Some(why), _) => {
-                let words = words::refusal_words(t, why);
-                refusal.set(Some(format!("{} {} {}", t.not_saved(), words.title, words.next)));
-            }
-            (None, Next::Test) => {
-                form.key.set(String::new());
-                has_key.set(session.peek(|model| {
-                    let all = model.settings.as_ref().map(|it| it.connections.as_slice()).unwrap_or_default();
-                    all.iter().any(|it| id.with_value(|id| it.id == *id) && it.has_key)
-                }));
-                tested.set(true);
-                session.command(Command::Verify { connection: id.get_value(), model: None });
-            }
-            (None, _) => edited.set(None),
-        }
-    });
+    after_saving(session, Saving { form, id, has_key, refusal, next, tested, edited });
     let save = move |then: Next| {
         let Some(origin) = untrack(|| form.origin()) else {
             return refusal.set(Some(t.connection_url_invalid().to_owned()));
@@ -172,6 +147,49 @@ pub(crate) fn ConnectionDialog(
             </form>
         </dialog>
     }
+}
+
+/// What goes on around a save.
+#[derive(Clone, Copy)]
+struct Saving {
+    form: Form,
+    id: StoredValue<ConnectionId>,
+    has_key: RwSignal<bool>,
+    refusal: RwSignal<Option<String>>,
+    next: RwSignal<Next>,
+    tested: RwSignal<bool>,
+    edited: RwSignal<Option<Option<ConnectionView>>>,
+}
+
+/// Once the engine has kept the connection, a test follows, or the dialog closes.
+fn after_saving(session: Session, saving: Saving) {
+    let t = expect_context::<Messages>();
+    let Saving { form, id, has_key, refusal, next, tested, edited } = saving;
+    Effect::new(move |_| {
+        let settled = session.settled.get();
+        let last = settled.iter().rev().find(|(kind, _)| *kind == CommandKind::Settings);
+        let (Some((_, why)), now) = (last, next.get_untracked()) else { return };
+        if now == Next::Nothing {
+            return;
+        }
+        next.set(Next::Nothing);
+        match (why, now) {
+            (Some(why), _) => {
+                let words = words::refusal_words(t, why);
+                refusal.set(Some(format!("{} {} {}", t.not_saved(), words.title, words.next)));
+            }
+            (None, Next::Test) => {
+                form.key.set(String::new());
+                has_key.set(session.peek(|model| {
+                    let all = model.settings.as_ref().map(|it| it.connections.as_slice()).unwrap_or_default();
+                    all.iter().any(|it| id.with_value(|id| it.id == *id) && it.has_key)
+                }));
+                tested.set(true);
+                session.command(Command::Verify { connection: id.get_value(), model: None });
+            }
+            (None, _) => edited.set(None),
+        }
+    });
 }
 
 /// The changes of a save: the connection, and as the default when there is none yet.

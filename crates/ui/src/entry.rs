@@ -9,7 +9,7 @@ use panelot_view::model::{EntryBody, EntryKey, ToolState};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::glyph::{Glyph, glyph};
+use crate::glyph::{Glyph, chevron, glyph};
 use crate::i18n::Messages;
 use crate::platform;
 use crate::prose::Prose;
@@ -181,7 +181,7 @@ fn Reasoning(key: EntryKey, changed: Trigger, answer: Memo<Answer>) -> impl Into
     view! {
         <details class="reasoning" on:toggle=move |event| open.set(is_open(&event))>
             <summary>
-                <svg class="glyph chevron" viewBox="0 0 20 20" aria-hidden="true"><path d="m8 5 5 5-5 5" /></svg>
+                {chevron()}
                 {head}
             </summary>
             <div class="reasoning-text" tabindex="0">{move || text.get()}</div>
@@ -334,17 +334,6 @@ fn ModelError(details: Value) -> impl IntoView {
     let message = details.get("message").and_then(Value::as_str).unwrap_or_default();
     let words =
         words::error_words(t, code.unwrap_or(ErrorCode::ProviderError), message, details.get("provider"));
-    let retry = words.retry;
-    view! {
-        <div class="card error">
-            <Failure words />
-            {retry.then(|| view! {
-                <div class="card-actions">
-                    <button type="button" class="button" on:click=move |_| crate::recovery::send_again(session)>
-                        {glyph(Glyph::Retry)} {t.retry()}
-                    </button>
-                </div>
-            })}
-        </div>
-    }
+    let retry = Callback::new(move |()| crate::recovery::send_again(session));
+    view! { <div class="card error"><Failure words retry /></div> }
 }

@@ -1,16 +1,27 @@
-//! An error as a card's head: what happened, whose fault it is, what to do next.
+//! An error as the content of a card: what happened, whose fault it is, what to do next, and the ways out.
 
 use leptos::prelude::*;
 
-use crate::glyph::{Glyph, glyph};
+use crate::glyph::{Glyph, chevron, glyph};
 use crate::i18n::Messages;
 use crate::platform;
 use crate::words::ErrorWords;
 
-/// The head of an error card, with the way to the settings where that is the way out.
+/// The content of an error card. The way to the settings is offered where that is the way out, and trying again where
+/// that may help.
 #[component]
-pub(crate) fn Failure(words: ErrorWords) -> impl IntoView {
+pub(crate) fn Failure(
+    words: ErrorWords,
+    /// Tries the same again.
+    #[prop(optional, into)]
+    retry: Option<Callback<()>>,
+    /// Takes the card away.
+    #[prop(optional, into)]
+    dismiss: Option<Callback<()>>,
+) -> impl IntoView {
     let t = expect_context::<Messages>();
+    let retry = retry.filter(|_| words.retry);
+    let any = words.settings || retry.is_some() || dismiss.is_some();
     view! {
         <div class="card-head">
             {glyph(Glyph::Warning)}
@@ -19,16 +30,24 @@ pub(crate) fn Failure(words: ErrorWords) -> impl IntoView {
                 <p class="card-text">{words.next}</p>
                 {words.said.map(|said| view! {
                     <details class="more">
-                        <summary>{glyph(Glyph::Chevron)} {t.error_details()}</summary>
-                        <div class="data">{said}</div>
+                        <summary>{chevron()} {t.error_details()}</summary>
+                        <div class="data" tabindex="0">{said}</div>
                     </details>
-                })}
-                {words.settings.then(|| view! {
-                    <div class="card-actions">
-                        <button type="button" class="button" on:click=move |_| platform::open_options()>{t.open_settings()}</button>
-                    </div>
                 })}
             </div>
         </div>
+        {any.then(|| view! {
+            <div class="card-actions">
+                {retry.map(|retry| view! {
+                    <button type="button" class="button" on:click=move |_| retry.run(())>{glyph(Glyph::Retry)} {t.retry()}</button>
+                })}
+                {words.settings.then(|| view! {
+                    <button type="button" class="button" on:click=move |_| platform::open_options()>{glyph(Glyph::Gear)} {t.open_settings()}</button>
+                })}
+                {dismiss.map(|dismiss| view! {
+                    <button type="button" class="button quiet" on:click=move |_| dismiss.run(())>{t.dismiss()}</button>
+                })}
+            </div>
+        })}
     }
 }

@@ -119,3 +119,13 @@ pub fn glyph(sign: Glyph) -> impl IntoView {
         </svg>
     }
 }
+
+/// The sign of something that unfolds; it turns when it is open.
+#[must_use]
+pub fn chevron() -> impl IntoView {
+    view! {
+        <svg class="glyph chevron" viewBox="0 0 20 20" aria-hidden="true">
+            <path d=Glyph::Chevron.path() />
+        </svg>
+    }
+}

@@ -100,17 +100,8 @@ fn Failed(error: Option<ErrorView>) -> impl IntoView {
         || words::error_words(t, ErrorCode::Internal, "", None),
         |error| words::error_words(t, error.code, &error.message, error.provider.as_ref()),
     );
-    let retry = words.retry;
-    view! {
-        <section class="card error" aria-label=t.failed_title()>
-            <Failure words />
-            {retry.then(|| view! {
-                <div class="card-actions">
-                    <button type="button" class="button" on:click=move |_| send_again(session)>{glyph(Glyph::Retry)} {t.retry()}</button>
-                </div>
-            })}
-        </section>
-    }
+    let retry = Callback::new(move |()| send_again(session));
+    view! { <section class="card error" aria-label=t.failed_title()><Failure words retry /></section> }
 }
 
 /// The messages that wait their turn.

@@ -83,16 +83,8 @@ fn LastError() -> impl IntoView {
     move || {
         let error = session.read(Part::LastError, |model| model.last_error.clone())?;
         let words = words::refusal_words(t, &error.refusal);
-        Some(view! {
-            <div class="card error" role="alert">
-                <Failure words />
-                <div class="card-actions">
-                    <button type="button" class="button outline" on:click=move |_| session.command(Command::DismissError)>
-                        {t.dismiss()}
-                    </button>
-                </div>
-            </div>
-        })
+        let dismiss = Callback::new(move |()| session.command(Command::DismissError));
+        Some(view! { <div class="card error" role="alert"><Failure words dismiss /></div> })
     }
 }
 
