@@ -157,6 +157,7 @@ pub(crate) fn approval(approval: &Approval) -> wire::ApprovalView {
         params: approval.arguments.clone(),
         target_origin: approval.origin.clone(),
         target_title: target.map(|target| target.title).unwrap_or_default(),
+        preview: approval.preview.clone(),
         flags: approval.flags.clone(),
         requested_at: approval.requested_at,
         deadline_at: approval.deadline_at,

@@ -261,6 +261,9 @@ pub struct ApprovalView {
     pub target_origin: String,
     /// Title of the page that is aimed at. Foreign text.
     pub target_title: String,
+    /// What is acted on, as the page's outline had it: `[ref] role "name" …`. Foreign text.
+    #[serde(default)]
+    pub preview: Option<String>,
     /// What made it a question: `sensitive_payload`, `host_permission`, `escalation_l2`.
     pub flags: Vec<String>,
     /// When it was asked.

@@ -78,6 +78,9 @@ pub struct Approval {
     pub flags: Vec<String>,
     /// The target as the gatekeeper saw it (the tools crate's `Target` as JSON).
     pub target: Option<Value>,
+    /// The line of the page's outline that stands for the element that is acted on. Foreign text.
+    #[serde(default)]
+    pub preview: Option<String>,
     /// Digest of what was shown and judged; the permit is bound to it.
     pub digest: String,
     /// Whether it is open.

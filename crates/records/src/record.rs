@@ -31,7 +31,10 @@ pub struct RecordError {
 }
 
 /// A record of any kind.
-#[expect(clippy::large_enum_variant, reason = "records are moved once, into the commit; boxing would cost every reader")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "records are moved once, into the commit; boxing would cost every reader"
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// A question to the person.

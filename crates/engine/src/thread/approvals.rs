@@ -46,6 +46,7 @@ impl ThreadMachine {
             origin: ask.origin.to_string(),
             flags: ask.flags.iter().map(|flag| flag.as_str().to_owned()).collect(),
             target: facts.target.as_ref().and_then(|target| serde_json::to_value(target).ok()),
+            preview: self.outline_line(&live.call),
             digest: ask.digest,
             state: ApprovalState::Pending,
             requested_at: context.now,
@@ -60,6 +61,18 @@ impl ThreadMachine {
         }));
         self.approvals.push(approval);
         self.set_state(id, RunState::WaitingApproval);
+    }
+
+    /// What the newest look at the page said of the element that a call acts on, so that the person reads
+    /// `button "Place order"` and not a reference.
+    fn outline_line(&self, call: &panelot_tools::Call) -> Option<String> {
+        let element = call.element()?;
+        self.nodes().iter().rev().find_map(|node| match &node.body {
+            Body::ToolResult { content, foreign: true, .. } => {
+                panelot_tools::line_of(content, element.as_str()).map(str::to_owned)
+            }
+            _ => None,
+        })
     }
 
     /// The person answers. The first answer counts; the same again is acknowledged, another one is refused.

@@ -311,6 +311,7 @@ impl Engine {
             params: json!({"ref": 1}),
             target_origin: "https://a.example".into(),
             target_title: "A".into(),
+            preview: None,
             flags: Vec::new(),
             requested_at: Timestamp(self.clock),
             deadline_at: Timestamp(self.clock + 300_000),
