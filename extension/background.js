@@ -1,7 +1,7 @@
 // Panelot's service worker: registers every listener in the first turn (Chrome delivers the waking event
 // to no other), starts the engine's wasm once, hands it the events in order, and replaces a trapped instance.
-// The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?: threadId},
-// and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage"
+// The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?: threadId,
+// epoch?, session?}, and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage"
 // [port, message] and "port.onDisconnect" [port]: the module adds no listener of its own, for Chrome swallows what
 // one throws. Every "runtime.onMessage" [message, sender, sendResponse] must be answered by sendResponse.
 import init, * as engine from "./background/panelot_background.js";
@@ -15,6 +15,7 @@ const EVENTS = [
   "commands.onCommand",
 ];
 const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
+const EPOCH_KEY = "panelot_engine_stream_epoch", SESSION_KEY = "panelot_browser_session"; // written by the module
 const TRAPS_TO_QUARANTINE = 2;
 const FAILURES_TO_STOP = 3; // failed boots, and traps that no thread accounts for, within this time
 const FAILURE_WINDOW_MS = 60_000;
@@ -79,14 +80,13 @@ async function boot(trapped) {
   const number = ++boots;
   state = "booting";
   try {
+    const reading = chrome.storage.session.get([TRAPS_KEY, EPOCH_KEY, SESSION_KEY]); // while the wasm compiles
     if (traps !== null) engine.__wbg_reset_state();
-    else {
-      const module_or_path = fetch(chrome.runtime.getURL(WASM));
-      const [stored] = await Promise.all([chrome.storage.session.get(TRAPS_KEY), init({ module_or_path })]);
-      traps = stored[TRAPS_KEY] ?? {};
-    }
+    else await init({ module_or_path: fetch(chrome.runtime.getURL(WASM)) });
+    const { [TRAPS_KEY]: counted, [EPOCH_KEY]: epoch, [SESSION_KEY]: session } = await reading;
+    traps ??= counted ?? {};
     const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);
-    await engine.start(JSON.stringify({ quarantined, bootCount: boots, trapped: trapped ?? undefined }));
+    await engine.start(JSON.stringify({ quarantined, bootCount: boots, trapped: trapped ?? undefined, epoch, session }));
     if (number !== boots || state !== "booting") return;
     state = "live";
     while (queue.length > 0 && state === "live") deliver(...queue.shift());

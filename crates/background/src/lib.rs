@@ -12,10 +12,11 @@ use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Starts the engine. `boot` is JSON: `{quarantined: [threadId], bootCount, trapped?: threadId}`.
+/// Starts the engine. `boot` is JSON: `{quarantined: [threadId], bootCount, trapped?: threadId, epoch?, session?}`, the last two as
+/// this module wrote them to the session storage.
 ///
 /// # Errors
-/// When Chrome's session storage or randomness cannot be reached, or `boot` is not as documented. A database that
+/// When there is no randomness, or `boot` is not as documented. A database that
 /// cannot be opened is no error here: it is reported to every view.
 #[wasm_bindgen]
 pub async fn start(boot: String) -> Result<(), JsValue> {

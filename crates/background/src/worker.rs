@@ -34,6 +34,10 @@ const SESSION_KEY: &str = "panelot_browser_session";
 #[serde(rename_all = "camelCase")]
 struct BootMessage {
     quarantined: Vec<String>,
+    #[serde(default)]
+    epoch: Option<u64>,
+    #[serde(default)]
+    session: Option<String>,
 }
 
 /// What lives as long as the instance.
@@ -52,8 +56,7 @@ thread_local! {
 pub(crate) async fn start(boot: &str) -> Result<(), String> {
     std::panic::set_hook(Box::new(|panic| log(&panic.to_string())));
     let message: BootMessage = serde_json::from_str(boot).map_err(|error| error.to_string())?;
-    let quarantined = message.quarantined.into_iter().filter_map(|id| ThreadId::new(id).ok()).collect();
-    let facts = boot_facts(quarantined).await?;
+    let facts = boot_facts(message)?;
     #[cfg(feature = "failpoints")]
     crate::failpoint::refresh().await;
     let seed = web::random_bytes().map_err(|error| error.to_string())?;
@@ -89,33 +92,36 @@ async fn reopen(worker: Rc<Worker>, facts: BootFacts) {
     }
 }
 
-async fn boot_facts(quarantined: BTreeSet<ThreadId>) -> Result<BootFacts, String> {
-    let seed: [u8; 16] = web::random_bytes().map_err(|error| error.to_string())?;
-    let session_of = |stored: Option<Value>| {
-        stored.and_then(|stored| stored.as_str().and_then(|text| SessionId::new(text).ok()))
-    };
-    let stored = storage::get(&Chrome, storage::Area::Session, SESSION_KEY)
-        .await
-        .map_err(|error| error.to_string())?;
-    let session = match session_of(stored) {
+/// What the boot script read from the session storage, and what is new. The writes are sent off before anything is
+/// said to a view, and not waited for.
+fn boot_facts(message: BootMessage) -> Result<BootFacts, String> {
+    let random = || web::random_bytes().map_err(|error| error.to_string());
+    let stored = message.session.and_then(|text| SessionId::new(text).ok());
+    let session = match stored {
         Some(session) => session,
         None => {
-            let session =
-                SessionId::mint(&mut IdSource::new(web::random_bytes().map_err(|error| error.to_string())?));
-            put(SESSION_KEY, json!(session)).await?;
+            let session = SessionId::mint(&mut IdSource::new(random()?));
+            put(SESSION_KEY, json!(session));
             session
         }
     };
-    let last =
-        storage::get(&Chrome, storage::Area::Session, EPOCH_KEY).await.map_err(|error| error.to_string())?;
-    let epoch = last.and_then(|last| last.as_u64()).unwrap_or(0).saturating_add(1);
-    put(EPOCH_KEY, json!(epoch)).await?;
-    let browser_language = i18n::ui_language(&Chrome).unwrap_or_default();
-    Ok(BootFacts { epoch, session, seed, browser_language, quarantined })
+    let epoch = message.epoch.unwrap_or(0).saturating_add(1);
+    put(EPOCH_KEY, json!(epoch));
+    Ok(BootFacts {
+        epoch,
+        session,
+        seed: random()?,
+        browser_language: i18n::ui_language(&Chrome).unwrap_or_default(),
+        quarantined: message.quarantined.into_iter().filter_map(|id| ThreadId::new(id).ok()).collect(),
+    })
 }
 
-async fn put(key: &str, value: Value) -> Result<(), String> {
-    storage::set(&Chrome, storage::Area::Session, key, value).await.map_err(|error| error.to_string())
+fn put(key: &'static str, value: Value) {
+    web::spawn(async move {
+        if let Err(error) = storage::set(&Chrome, storage::Area::Session, key, value).await {
+            log(&format!("the session storage cannot be written: {error}"));
+        }
+    });
 }
 
 impl Worker {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::join;
 use panelot_base::{SessionId, ThreadId};
 use panelot_engine::Boot;
 use panelot_records::{Key, Record, Scan, Table};
-use panelot_store::{Store, StoreError};
+use panelot_store::{ReadRecord, Store, StoreError};
 
 /// What the shell knows at the start.
 #[derive(Clone, Debug)]
@@ -41,13 +42,26 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
         quarantined: facts.quarantined,
         problems: Vec::new(),
     };
-    match store.get(&Key::settings()).await? {
+    let key = Key::settings();
+    let (settings, connections, rules, grants, threads) = join!(
+        store.get(&key),
+        scan(store, Table::Connections),
+        scan(store, Table::Rules),
+        scan(store, Table::Grants),
+        scan(store, Table::Threads),
+    );
+    match settings? {
         Some(Ok(Record::Settings(settings))) => boot.settings = Some(settings),
         Some(Err(error)) => boot.problems.push(error.to_string()),
         Some(Ok(_)) | None => {}
     }
-    for table in [Table::Connections, Table::Rules, Table::Grants, Table::Threads] {
-        for read in store.scan(&Scan::table(table)).await? {
+    for (table, reads) in [
+        (Table::Connections, connections?),
+        (Table::Rules, rules?),
+        (Table::Grants, grants?),
+        (Table::Threads, threads?),
+    ] {
+        for read in reads {
             match read {
                 Ok(Record::Connection(connection)) => boot.connections.push(connection),
                 Ok(Record::Rule(rule)) => boot.rules.push(rule),
@@ -63,4 +77,8 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
         }
     }
     Ok(boot)
+}
+
+async fn scan<S: Store>(store: &S, table: Table) -> Result<Vec<ReadRecord>, StoreError> {
+    store.scan(&Scan::table(table)).await
 }
