@@ -135,12 +135,18 @@ impl<P: Ports> Runtime<P> {
         if let Some(thread) = &thread {
             self.ports.failpoint("engine.enter", thread).await;
         }
+        #[cfg(feature = "failpoints")]
+        let streams = matches!(&input, Input::Model { event: panelot_engine::ModelInput::Delta { .. }, .. });
         let steps = self.within(thread.as_ref(), || self.engine.borrow_mut().handle(self.ports.now(), input));
         for step in steps {
             // What the engine decided after a step that failed stands on ground that is gone.
             if !self.execute(step).await {
                 break;
             }
+        }
+        #[cfg(feature = "failpoints")]
+        if let Some(thread) = thread.filter(|_| streams) {
+            self.ports.failpoint("model.streaming", &thread).await;
         }
     }
 
