@@ -1,3 +1,5 @@
+//! Messages that survive the way out and in, and messages that are refused.
+
 use serde_json::{Value, json};
 
 use crate::event::{Event, ItemDelta, Pong};

@@ -1,3 +1,5 @@
+//! What the engine answers to operations that are wrong, repeated, or about the settings.
+
 use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
 use serde_json::{Value, json};
 

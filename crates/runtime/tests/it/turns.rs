@@ -1,3 +1,5 @@
+//! Turns from the first word to the last: answers, calls, questions, stops, failures.
+
 use serde_json::{Value, json};
 
 use crate::world::{Chunk, Reply, World, click, kinds};
