@@ -29,8 +29,10 @@ impl Engine {
             });
             return Step { effects: vec![private(from, event), Effect::Close(from)], ..Step::default() };
         }
-        let subscribe = initialize.subscribe.filter(|thread| self.machines.contains_key(thread));
-        let client = self.clients.entry(from).or_default();
+        let wanted = initialize.subscribe;
+        let subscribe = wanted.clone().filter(|thread| self.machines.contains_key(thread));
+        // A Port that closed while its handshake waited stays closed.
+        let Some(client) = self.clients.get_mut(&from) else { return Step::default() };
         client.id = Some(initialize.client_id);
         client.subscribed.clone_from(&subscribe);
         let event = Event::Initialized(Initialized {
@@ -50,8 +52,14 @@ impl Engine {
             let why = format!("something stored cannot be read and was left as it is: {problem}");
             effects.push(private(from, error_event(None, ErrorCode::StorageFailed, &why, false)));
         }
-        if let Some(thread) = subscribe {
-            effects.extend(self.snapshot_effect(from, submission, &thread));
+        match (subscribe, wanted) {
+            (Some(thread), _) => effects.extend(self.snapshot_effect(from, submission, &thread)),
+            // It is in the list and cannot be shown: the view must say so. One that is gone is missing in the list.
+            (None, Some(thread)) if self.directory.threads.contains_key(&thread) => {
+                let (code, why) = self.why_closed(&thread);
+                effects.push(private(from, error_event(Some(submission.clone()), code, why, false)));
+            }
+            _ => {}
         }
         Step { effects, ..Step::default() }
     }
@@ -94,7 +102,7 @@ impl Engine {
                         }],
                         ..Step::default()
                     },
-                    None => self.on_history(from, submission_id, history.thread_id, &[], false),
+                    None => self.on_history(from, submission_id, history.thread_id, Ok((Vec::new(), false))),
                 }
             }
             Op::SettingsGet(_) => answer(
@@ -115,13 +123,7 @@ impl Engine {
     }
 
     fn on_subscribe(&mut self, from: ConnectionHandle, submission: SubmissionId, thread: ThreadId) -> Step {
-        let (code, why) = if self.quarantined.contains(&thread) {
-            (ErrorCode::Quarantined, "this conversation was set aside after it stopped the engine twice")
-        } else if !self.directory.threads.contains_key(&thread) {
-            (ErrorCode::ThreadNotFound, "this conversation does not exist any more")
-        } else {
-            (ErrorCode::Internal, "this conversation's records cannot be read")
-        };
+        let (code, why) = self.why_closed(&thread);
         let Some(effect) = self.snapshot_effect(from, &submission, &thread) else {
             return answer(from, error_event(Some(submission), code, why, false));
         };
@@ -129,6 +131,17 @@ impl Engine {
             client.subscribed = Some(thread);
         }
         Step { effects: vec![effect], ..Step::default() }
+    }
+
+    /// Why a thread without a machine cannot be followed.
+    fn why_closed(&self, thread: &ThreadId) -> (ErrorCode, &'static str) {
+        if self.quarantined.contains(thread) {
+            (ErrorCode::Quarantined, "this conversation was set aside after it stopped the engine twice")
+        } else if !self.directory.threads.contains_key(thread) {
+            (ErrorCode::ThreadNotFound, "this conversation does not exist any more")
+        } else {
+            (ErrorCode::Internal, "this conversation's records cannot be read")
+        }
     }
 
     fn on_verify(
@@ -188,9 +201,15 @@ impl Engine {
         from: ConnectionHandle,
         submission_id: SubmissionId,
         thread_id: ThreadId,
-        nodes: &[Node],
-        has_older: bool,
+        page: Result<(Vec<Node>, bool), String>,
     ) -> Step {
+        let (nodes, has_older) = match page {
+            Ok(page) => page,
+            Err(why) => {
+                let why = format!("older messages cannot be read: {why}");
+                return answer(from, error_event(Some(submission_id), ErrorCode::Internal, &why, true));
+            }
+        };
         let items = nodes.iter().map(project::item).collect();
         answer(from, Event::ThreadPage(ThreadPage { submission_id, thread_id, items, has_older }))
     }
