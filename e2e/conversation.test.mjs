@@ -1,11 +1,14 @@
 // What a person does in a conversation besides asking: keys, waiting messages, several chats, deleting one.
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { eventually, expect } from "./lib/expect.mjs";
 import { Panelot } from "./lib/panelot.mjs";
 import { scenario } from "./lib/testkit.mjs";
 import { View } from "./lib/view.mjs";
 
+/** The card takes no keys in its first moments: they may have been meant for what was there before. */
+const KEYS_ARMED_MS = 1_000;
 let panelot;
 let view;
 
@@ -57,6 +60,7 @@ test("keys answer an approval only where nobody is typing", async () => {
   assert.equal(await view.approval.count(), 1, "typing answers nothing");
   await view.composer.fill("");
   await view.approval.focus();
+  await sleep(KEYS_ARMED_MS);
   await view.page.keyboard.press("y");
   await view.sees("There it is.");
   await expect(view.approval).toHaveCount(0);

@@ -55,13 +55,17 @@ test("(a) killed while the model streams: interrupted, the partial text kept, re
   await panelot.testkit.add(
     scenario(
       "Tell me a story",
-      [{ kind: "text", text: "Once upon a time " }, { kind: "hold", name: "never" }],
+      [
+        { kind: "text", text: "Once upon a time " }, { kind: "hold", name: "more" },
+        { kind: "text", text: "there was " }, { kind: "hold", name: "never" },
+      ],
       [{ kind: "text", text: "and they lived happily." }],
     ),
   );
-  await panelot.failpoint("model.streaming");
   await view.send("Tell me a story");
   await view.sees("Once upon a time");
+  await panelot.failpoint("model.streaming"); // now, so that there is text to keep
+  await panelot.testkit.release("more");
   await killAt("model.streaming");
   await expect(view.recovery).toBeVisible(RECONNECTED);
   await expect(view.recovery).toContainText(view.say("interrupted-title"));

@@ -57,6 +57,7 @@ test("a stream that breaks off inside a character keeps its text and can be trie
       "Tell me of cafés",
       [
         { kind: "text", text: "Cafés are " },
+        { kind: "stall", ms: 500 }, // what was not seen yet would be asked for again, silently
         { kind: "cut", at: "insideCharacter", text: "naïve" },
       ],
       [{ kind: "text", text: "Cafés are places to sit." }],

@@ -63,7 +63,7 @@ test("a message sent in one view appears in the other, and one approval answers 
       [{ kind: "text", text: "The article is open." }],
     ),
   );
-  await panelot.openSite("/");
+  const site = await panelot.openSite("/");
   const panel = new View(await panelot.openPanel());
   await panel.button("new-chat").first().click();
   await panel.send("Hello there");
@@ -71,6 +71,7 @@ test("a message sent in one view appears in the other, and one approval answers 
   const chat = new View(await panelot.openChat(await panelot.newestThread()));
   await chat.sees("Hello there");
 
+  await site.bringToFront(); // the page in front of its window is what the person means
   await panel.send("Open the article");
   for (const view of [panel, chat]) {
     await expect(view.approval).toBeVisible();

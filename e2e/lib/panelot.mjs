@@ -46,7 +46,10 @@ export class Panelot {
 
   constructor(testkit, context, profile, id) {
     Object.assign(this, { testkit, context, profile, id, log: [] });
-    const note = (where) => (message) => this.log.push(`${where}: ${message.type()}: ${message.text()}`);
+    const note = (where) => (message) => {
+      // Chrome's own viewer, in which the console stands, trips over the extension's policy.
+      if (!message.text().includes("inline style")) this.log.push(`${where}: ${message.type()}: ${message.text()}`);
+    };
     const watch = (page) => {
       page.on("console", note("page"));
       page.on("pageerror", (error) => this.log.push(`page: ${error}`));

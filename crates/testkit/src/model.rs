@@ -332,20 +332,18 @@ fn send_error(reply: Reply, error: &HttpError) -> io::Result<()> {
     reply.send(error.status, &headers, body.as_bytes())
 }
 
-/// The scenario of a request: the marker in the latest user message wins over the model.
+/// The scenario of a request: a marker in the newest user message wins over the model.
 fn find_scenario(scenarios: &BTreeMap<String, Loaded>, body: &Value, messages: &[Value]) -> Option<String> {
     let model = body.get("model").and_then(Value::as_str);
     let fits_model = |it: &&Loaded| {
         let wanted = it.scenario.matches.model.as_deref();
         wanted.is_none() || wanted == model
     };
-    let marked = messages.iter().rev().filter(|it| role(it) == "user").find_map(|message| {
-        let text = text_of(message);
-        scenarios
-            .values()
-            .filter(fits_model)
-            .find(|it| it.scenario.matches.marker.as_ref().is_some_and(|marker| text.contains(marker)))
-    });
+    let newest = messages.iter().rfind(|it| role(it) == "user").map(text_of).unwrap_or_default();
+    let marked = scenarios
+        .values()
+        .filter(fits_model)
+        .find(|it| it.scenario.matches.marker.as_ref().is_some_and(|marker| newest.contains(marker)));
     let by_model = || {
         scenarios
             .values()

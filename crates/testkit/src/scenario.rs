@@ -31,7 +31,7 @@ pub struct Match {
     /// The request's model, exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// A text that a user message contains. When several scenarios fit, the one in the latest message wins.
+    /// A text that the newest user message contains. It wins over a scenario that is found by its model alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker: Option<String>,
 }

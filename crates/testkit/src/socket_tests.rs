@@ -251,7 +251,7 @@ fn a_cut_ends_the_connection_inside_a_character_or_a_string() {
 }
 
 #[test]
-fn the_marker_of_the_latest_message_chooses_and_the_echo_answers_the_rest() {
+fn the_marker_in_the_newest_message_chooses_and_the_echo_answers_the_rest() {
     let say = |name: &str, matches: Value| json!({"name": name, "match": matches, "steps": [{"repeat": true, "reply": [{"kind": "text", "text": name}]}]});
     let (_, server) = serve(&[
         say("a", json!({"marker": "apples"})),
@@ -265,6 +265,11 @@ fn the_marker_of_the_latest_message_chooses_and_the_echo_answers_the_rest() {
     assert_eq!(ask(&server, both).content("content"), "b");
     assert_eq!(ask(&server, user("some apples")).content("content"), "a");
     assert_eq!(ask(&server, user("plums")).content("content"), "Echo: plums");
+    let later = json!([
+        {"role": "user", "content": "apples"}, {"role": "assistant", "content": "x"},
+        {"role": "user", "content": "plums"},
+    ]);
+    assert_eq!(ask(&server, later).content("content"), "Echo: plums");
 }
 
 #[test]
