@@ -32,7 +32,8 @@ impl Prose {
         let nodes = document.nodes();
         for (index, node) in nodes.iter().enumerate() {
             match self.drawn.get(index) {
-                Some((revision, _)) if *revision == node.revision => {}
+                // The stored form of a message is another document, whose revisions begin anew.
+                Some((revision, block)) if *revision == node.revision && Arc::ptr_eq(block, &node.block) => {}
                 Some((_, before)) => self.redraw(index, &before.clone(), node),
                 None => {
                     append(&self.root, &self.block(&node.block));
