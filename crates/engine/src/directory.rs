@@ -71,10 +71,14 @@ impl Directory {
         }
     }
 
-    /// The model for a message: its own choice, the default, or the first there is. A choice whose connection is gone
-    /// falls through to the next.
+    /// The model for a message: its own choice, the default, or the first there is. A choice whose connection is gone,
+    /// or which that connection does not list any more, falls through to the next.
     pub(crate) fn resolve_model(&self, overrides: &Overrides) -> Result<ModelChoice, Refused> {
-        let usable = |choice: &&ModelChoice| self.connections.contains_key(&choice.connection);
+        let usable = |choice: &&ModelChoice| {
+            let connection = self.connections.get(&choice.connection);
+            // A connection without a list takes any name.
+            connection.is_some_and(|it| it.models.is_empty() || it.models.contains(&choice.model))
+        };
         let first = || {
             self.connections.values().find_map(|connection| {
                 let model = connection.models.first()?.clone();

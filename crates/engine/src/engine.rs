@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use panelot_base::{ClientId, IdSource, SessionId, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::event::{
     ActivityUpdated, DirectoryThread, ErrorCode, ErrorEvent, Event, Initialized, Pong, ReloadRequired,
-    SettingsEvent, Stream, ThreadDeleted, ThreadSnapshotEvent,
+    SettingsEvent, Stream, ThreadDeleted, ThreadSnapshotEvent, ThreadUpdated,
 };
 use panelot_protocol::op::{Initialize, ThreadCreate};
 use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView};
@@ -74,6 +74,8 @@ pub struct Engine {
     sequences: BTreeMap<ThreadId, u64>,
     directory_sequence: u64,
     quarantined: BTreeSet<ThreadId>,
+    /// Threads whose machine was dropped: views may have missed events of theirs.
+    dropped: BTreeSet<ThreadId>,
     problems: Vec<String>,
 }
 
@@ -118,6 +120,7 @@ impl Engine {
             sequences: BTreeMap::new(),
             directory_sequence: 1,
             quarantined: boot.quarantined,
+            dropped: BTreeSet::new(),
             problems: boot.problems,
         };
         (engine, steps)
@@ -127,6 +130,7 @@ impl Engine {
     #[must_use]
     pub fn needs(&self, input: &Input) -> Option<ThreadId> {
         let thread = match input {
+            Input::Load { thread } => Some(thread),
             Input::Op { from, message, receipt: None } => {
                 let known = self.clients.get(from).is_some_and(|client| client.id.is_some());
                 match &message.op {
@@ -159,25 +163,39 @@ impl Engine {
         self.machines.values().filter_map(ThreadMachine::next_wake).min()
     }
 
-    /// Forgets a thread whose commit failed; it is loaded anew when it is needed, or at once when it had open runs.
+    /// Forgets a thread whose commit failed; it is loaded anew by [`Input::Load`], or earlier when it is needed.
     pub fn drop_thread(&mut self, thread: &ThreadId) {
         self.machines.remove(thread);
+        self.dropped.insert(thread.clone());
         // What was numbered and never sent is a gap that views see, and they subscribe anew.
         *self.sequences.entry(thread.clone()).or_insert(1) += 1;
     }
 
-    /// Takes in the settings and rules anew after a commit that concerned them failed.
-    pub fn reload_directory(
-        &mut self,
-        settings: Option<Settings>,
-        connections: Vec<Connection>,
-        rules: Vec<Rule>,
-        grants: Vec<Grant>,
-    ) {
-        self.directory.settings = settings.unwrap_or_default();
-        self.directory.connections = connections.into_iter().map(|it| (it.id.clone(), it)).collect();
-        self.directory.rules = rules.into_iter().map(|it| (it.id.clone(), it)).collect();
-        self.directory.grants = grants;
+    /// Takes in anew what is not of one thread, after a commit failed. Of `stored` only that is used.
+    pub fn reload_directory(&mut self, stored: Boot) {
+        let directory = &mut self.directory;
+        directory.settings = stored.settings.unwrap_or_default();
+        directory.connections = stored.connections.into_iter().map(|it| (it.id.clone(), it)).collect();
+        directory.rules = stored.rules.into_iter().map(|it| (it.id.clone(), it)).collect();
+        directory.rules_unreadable = stored.rules_unreadable;
+        directory.grants = stored.grants;
+        // A machine that is awake knows its thread best; the others' failed creations and deletions never happened.
+        let awake = &self.machines;
+        directory.threads.retain(|thread, _| awake.contains_key(thread));
+        for thread in stored.threads.into_iter().filter(|thread| thread.deleted_at.is_none()) {
+            let quarantined = self.quarantined.contains(&thread.id);
+            let meta = project::thread_meta(&thread, quarantined);
+            directory.threads.entry(thread.id).or_insert(meta);
+        }
+        let known = &directory.threads;
+        directory.activity.retain(|thread, _| known.contains_key(thread));
+    }
+
+    /// Says that the rules and grants in memory may not be those in the store: nothing is allowed silently until
+    /// [`Self::reload_directory`] has succeeded.
+    pub fn distrust_directory(&mut self) {
+        self.directory.rules_unreadable = true;
+        self.directory.grants.clear();
     }
 
     /// Decides what follows from something that happened.
@@ -204,6 +222,7 @@ impl Engine {
             Input::Op { from, message, receipt } => self.on_op(now, from, message, receipt),
             Input::Malformed { from, rejected } => vec![self.on_malformed(from, &rejected)],
             Input::Overloaded { from, message } => vec![self.on_overloaded(from, message)],
+            Input::Load { thread } => self.on_load(&thread),
             Input::Loaded { thread, head } => self.on_loaded(now, &thread, head),
             Input::Unreadable { thread, why } => self.on_unreadable(&thread, &why),
             Input::Model { thread, call, event } => {
@@ -232,8 +251,8 @@ impl Engine {
             Input::Verified { from, submission, connection, model, result } => {
                 vec![self.on_verified(from, submission, connection, model, result)]
             }
-            Input::History { from, submission, thread, nodes, has_older } => {
-                vec![self.on_history(from, submission, thread, &nodes, has_older)]
+            Input::History { from, submission, thread, page } => {
+                vec![self.on_history(from, submission, thread, page)]
             }
         }
     }
@@ -256,14 +275,39 @@ impl Engine {
 
     fn on_loaded(&mut self, now: Timestamp, thread: &ThreadId, head: Option<Box<ThreadHead>>) -> Vec<Step> {
         let Some(head) = head else {
-            self.directory.threads.remove(thread);
-            return Vec::new();
+            self.dropped.remove(thread);
+            self.directory.activity.remove(thread);
+            let Some(_) = self.directory.threads.remove(thread) else { return Vec::new() };
+            let event = ThreadDeleted { deleted_thread_id: thread.clone() };
+            return vec![Step {
+                effects: vec![self.broadcast(Event::ThreadDeleted(event))],
+                ..Step::default()
+            }];
         };
         if self.machines.contains_key(thread) {
             return Vec::new();
         }
         self.machines.insert(thread.clone(), ThreadMachine::from_head(*head));
-        self.on_thread(now, thread, |machine, context, draft| machine.recover(context, draft))
+        let mut steps =
+            self.on_thread(now, thread, |machine, context, draft| machine.recover(context, draft));
+        steps.extend(self.on_load(thread));
+        steps
+    }
+
+    /// Tells the views of a thread that was dropped how it stands now. Its number shows them that they have missed
+    /// something, even if nothing else ever happens in the thread.
+    fn on_load(&mut self, thread: &ThreadId) -> Vec<Step> {
+        if !self.dropped.remove(thread) {
+            return Vec::new();
+        }
+        let Some(machine) = self.machines.get(thread) else { return Vec::new() };
+        let (meta, activity) = (machine.meta(), machine.activity());
+        let updated = ThreadUpdated { thread_id: thread.clone(), meta: meta.clone() };
+        let mut effects: Vec<Effect> =
+            self.publish(thread, Event::ThreadUpdated(updated)).into_iter().collect();
+        effects.push(self.broadcast(Event::DirectoryThread(DirectoryThread { thread: meta })));
+        effects.push(self.broadcast(Event::ActivityUpdated(ActivityUpdated { activity })));
+        vec![Step { effects, threads: vec![thread.clone()], ..Step::default() }]
     }
 
     /// Runs a handler of a thread that is awake and turns what it left into a step.
@@ -308,8 +352,7 @@ impl Engine {
         }
         effects.extend(self.directory_events(machine));
         effects.append(&mut draft.effects);
-        let directory = draft.settings_changed;
-        Step { commit, effects, on_failure, threads: vec![thread], directory }
+        Step { commit, effects, on_failure, threads: vec![thread] }
     }
 
     /// Numbers an event of a thread and addresses it.
@@ -454,7 +497,6 @@ impl Engine {
             effects: vec![private(command.from, command.answer(&receipt.outcome)), self.settings_changed()],
             on_failure: vec![private(command.from, storage_failed(command))],
             threads: Vec::new(),
-            directory: true,
         }
     }
 
@@ -549,7 +591,6 @@ impl Engine {
         let step = self.finish(now, &mut machine, draft, Some((command, &receipt)));
         let mut steps = vec![step];
         if machine.thread.deleted_at.is_some() {
-            self.forget_subscriptions(thread);
             steps.push(removal_step(thread));
         } else {
             self.machines.insert(thread.clone(), machine);
@@ -561,7 +602,6 @@ impl Engine {
     fn delete_unread(&mut self, now: Timestamp, command: &Command, thread: &ThreadId) -> Vec<Step> {
         self.directory.threads.remove(thread);
         self.directory.activity.remove(thread);
-        self.forget_subscriptions(thread);
         let receipt =
             command.acknowledged(now, &Admitted { thread: Some(thread.clone()), ..Admitted::default() });
         let mut step = removal_step(thread);
@@ -571,12 +611,6 @@ impl Engine {
         step.effects.push(self.broadcast(Event::ThreadDeleted(event)));
         step.on_failure.push(private(command.from, storage_failed(command)));
         vec![step]
-    }
-
-    fn forget_subscriptions(&mut self, thread: &ThreadId) {
-        for client in self.clients.values_mut().filter(|client| client.subscribed.as_ref() == Some(thread)) {
-            client.subscribed = None;
-        }
     }
 }
 
@@ -668,7 +702,7 @@ fn removal_step(thread: &ThreadId) -> Step {
         durability: Durability::Relaxed,
         ..Commit::default()
     };
-    Step { commit: Some(commit), ..Step::default() }
+    Step { commit: Some(commit), threads: vec![thread.clone()], ..Step::default() }
 }
 
 #[cfg(test)]

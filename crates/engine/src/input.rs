@@ -67,6 +67,12 @@ pub enum Input {
         /// The operation.
         message: OpMessage,
     },
+    /// A thread's records are due: it had open runs at the start, or a commit of it failed. The driver reads them
+    /// before it hands this over, as for every input that [`crate::Engine::needs`] a thread for.
+    Load {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// A thread's records were read: build its machine and recover what was open.
     Loaded {
         /// The thread.
@@ -127,7 +133,7 @@ pub enum Input {
         /// The models the provider lists, or what failed.
         result: Result<Vec<String>, ProviderError>,
     },
-    /// Older nodes were read.
+    /// Older nodes were read, or could not be.
     History {
         /// Who asked.
         from: ConnectionHandle,
@@ -135,9 +141,7 @@ pub enum Input {
         submission: SubmissionId,
         /// The thread.
         thread: ThreadId,
-        /// The nodes, oldest first.
-        nodes: Vec<Node>,
-        /// Whether there are older ones still.
-        has_older: bool,
+        /// The nodes, oldest first, and whether there are older ones still; or why not, in English.
+        page: Result<(Vec<Node>, bool), String>,
     },
 }

@@ -11,7 +11,8 @@ use panelot_tools::{Call, Command};
 use crate::input::{ConnectionHandle, TargetPhase};
 
 /// One decision. The driver applies the commit and only then runs the effects, in order. If the commit fails it drops
-/// the threads' machines, reads them anew from the store, and runs `on_failure` instead.
+/// the threads' machines, reads them and the directory anew from the store, and runs `on_failure` instead. Later steps of
+/// the same input that concern a dropped thread are dropped too.
 #[derive(Debug, Default)]
 pub struct Step {
     /// The durable change; `None` for what changes nothing that lasts.
@@ -22,8 +23,6 @@ pub struct Step {
     pub on_failure: Vec<Effect>,
     /// The threads that it concerns.
     pub threads: Vec<ThreadId>,
-    /// Whether it concerns the settings or the list of threads.
-    pub directory: bool,
 }
 
 /// Who hears an event.
@@ -90,7 +89,7 @@ pub enum Effect {
     },
     /// Close a Port after what was sent to it.
     Close(ConnectionHandle),
-    /// Read a thread's records and answer with [`crate::Input::Loaded`].
+    /// Hand in [`crate::Input::Load`].
     Load(ThreadId),
     /// Ask a model.
     CallModel(Box<ModelCall>),

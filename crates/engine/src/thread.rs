@@ -30,7 +30,7 @@ use panelot_tools::{Call, Catalogue, Target};
 
 use crate::directory::Directory;
 use crate::project;
-use crate::step::Effect;
+use crate::step::{Effect, Reminder};
 
 /// What a handler may use beside the machine itself.
 pub(crate) struct Context<'a> {
@@ -70,7 +70,8 @@ pub(crate) struct LiveModel {
     pub(crate) attempt: u32,
     /// When the next attempt is due, after a failure.
     pub(crate) retry_at: Option<Timestamp>,
-    pub(crate) finalizing: bool,
+    /// What the model was told beside the conversation, and is told again when it is asked again.
+    pub(crate) reminders: Vec<Reminder>,
 }
 
 /// A call that is being looked at or carried out.

@@ -4,7 +4,7 @@
 //! inputs, so nothing that is slow ever holds anything up.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
@@ -41,8 +41,10 @@ pub struct Runtime<P: Ports> {
     kept_alive: Cell<bool>,
     wake: Cell<Option<Timestamp>>,
     wake_timer: RefCell<Option<AbortHandle>>,
-    /// Commits of a thread that failed in a row.
+    /// Commits of a thread, or tries to read it after one, that failed in a row.
     failed: RefCell<BTreeMap<ThreadId, u32>>,
+    /// Whether the directory could not be read anew after a failed commit.
+    directory_stale: Cell<bool>,
 }
 
 impl<P: Ports> Runtime<P> {
@@ -63,6 +65,7 @@ impl<P: Ports> Runtime<P> {
             wake: Cell::new(None),
             wake_timer: RefCell::new(None),
             failed: RefCell::default(),
+            directory_stale: Cell::new(false),
         });
         let task = Rc::clone(&runtime);
         runtime.ports.spawn(Box::pin(async move { task.run(steps, rings).await }));
@@ -119,10 +122,20 @@ impl<P: Ports> Runtime<P> {
     }
 
     async fn process(self: &Rc<Self>, input: Input) {
+        if self.directory_stale.get() {
+            self.reload_directory().await;
+        }
         let Some(input) = self.with_receipt(input).await else { return };
         let needed = self.engine.borrow().needs(&input);
         if let Some(thread) = needed {
-            let loaded = self.read_thread(&thread).await;
+            // Read here and not in a task: what the engine is given must be what the store holds at that moment.
+            let loaded = match self.ports.store().head(&thread).await {
+                Ok(head) => Input::Loaded { thread, head: head.map(Box::new) },
+                Err(error) if error.is_store_failure() && matches!(input, Input::Load { .. }) => {
+                    return self.load_later(&thread);
+                }
+                Err(error) => Input::Unreadable { thread, why: error.to_string() },
+            };
             self.enter(loaded).await;
         }
         self.enter(input).await;
@@ -138,10 +151,15 @@ impl<P: Ports> Runtime<P> {
         #[cfg(feature = "failpoints")]
         let streams = matches!(&input, Input::Model { event: panelot_engine::ModelInput::Delta { .. }, .. });
         let steps = self.within(thread.as_ref(), || self.engine.borrow_mut().handle(self.ports.now(), input));
+        let mut dropped = BTreeSet::new();
         for step in steps {
-            // What the engine decided after a step that failed stands on ground that is gone.
+            let threads = step.threads.clone();
+            // What the engine decided in a thread after a step that failed stands on ground that is gone.
+            if threads.iter().any(|thread| dropped.contains(thread)) {
+                continue;
+            }
             if !self.execute(step).await {
-                break;
+                dropped.extend(threads);
             }
         }
         #[cfg(feature = "failpoints")]
@@ -194,7 +212,7 @@ impl<P: Ports> Runtime<P> {
         if let Some(commit) = step.commit
             && let Err(error) = self.ports.store().apply(commit).await
         {
-            self.on_commit_failure(&step.threads, step.directory, &error).await;
+            self.on_commit_failure(&step.threads, &error).await;
             for effect in step.on_failure {
                 self.perform(effect).await;
             }
@@ -209,40 +227,44 @@ impl<P: Ports> Runtime<P> {
         true
     }
 
-    async fn on_commit_failure(self: &Rc<Self>, threads: &[ThreadId], directory: bool, error: &CommitError) {
+    async fn on_commit_failure(self: &Rc<Self>, threads: &[ThreadId], error: &CommitError) {
         self.ports.log(&format!("a commit failed: {error}"));
         for thread in threads {
             self.cancels.borrow_mut().cancel_thread(thread);
             self.engine.borrow_mut().drop_thread(thread);
-            let failures = {
-                let mut failed = self.failed.borrow_mut();
-                let failures = failed.entry(thread.clone()).or_insert(0);
-                *failures += 1;
-                *failures
-            };
-            let delay = RELOAD_MIN_MS.saturating_mul(1 << failures.min(10)).min(RELOAD_MAX_MS);
-            let (runtime, thread) = (Rc::clone(self), thread.clone());
-            self.spawn_task(async move {
-                runtime.ports.sleep(delay).await;
-                let loaded = runtime.read_thread(&thread).await;
-                runtime.push(loaded);
-            });
+            self.load_later(thread);
         }
-        if directory && let Ok(boot) = read_boot(self.ports.store(), self.reload_facts()).await {
-            self.engine.borrow_mut().reload_directory(
-                boot.settings,
-                boot.connections,
-                boot.rules,
-                boot.grants,
-            );
-        }
+        self.reload_directory().await;
     }
 
-    /// Reads a thread's head, as an input.
-    pub(crate) async fn read_thread(&self, thread: &ThreadId) -> Input {
-        match self.ports.store().head(thread).await {
-            Ok(head) => Input::Loaded { thread: thread.clone(), head: head.map(Box::new) },
-            Err(error) => Input::Unreadable { thread: thread.clone(), why: error.to_string() },
+    /// Has a thread read anew after a delay that doubles with each failure in a row. It is not work that must be kept
+    /// alive: a worker that starts anew reads every thread with open runs in any case.
+    fn load_later(self: &Rc<Self>, thread: &ThreadId) {
+        let failures = {
+            let mut failed = self.failed.borrow_mut();
+            let failures = failed.entry(thread.clone()).or_insert(0);
+            *failures += 1;
+            *failures
+        };
+        let delay = RELOAD_MIN_MS.saturating_mul(1 << (failures - 1).min(10)).min(RELOAD_MAX_MS);
+        let (runtime, thread) = (Rc::clone(self), thread.clone());
+        self.ports.spawn(Box::pin(async move {
+            runtime.ports.sleep(delay).await;
+            runtime.push(Input::Load { thread });
+        }));
+    }
+
+    /// Takes the settings, the rules, the grants and the list of threads from the store again. When it cannot be read
+    /// nothing is allowed silently, and the next input tries again.
+    async fn reload_directory(&self) {
+        let read = read_boot(self.ports.store(), self.reload_facts()).await;
+        self.directory_stale.set(read.is_err());
+        match read {
+            Ok(boot) => self.engine.borrow_mut().reload_directory(boot),
+            Err(error) => {
+                self.ports.log(&format!("the directory cannot be read: {error}"));
+                self.engine.borrow_mut().distrust_directory();
+            }
         }
     }
 
@@ -253,13 +275,7 @@ impl<P: Ports> Runtime<P> {
                 self.ports.close(handle);
                 self.engine.borrow_mut().handle(self.ports.now(), Input::Disconnected(handle));
             }
-            Effect::Load(thread) => {
-                let runtime = Rc::clone(self);
-                self.spawn_task(async move {
-                    let loaded = runtime.read_thread(&thread).await;
-                    runtime.push(loaded);
-                });
-            }
+            Effect::Load(thread) => self.push(Input::Load { thread }),
             Effect::CallModel(call) => self.spawn_model(*call),
             Effect::CancelModel { thread, call } => self.cancels.borrow_mut().cancel(&thread, call.as_str()),
             Effect::FindTarget(lookup) => {
@@ -370,7 +386,7 @@ impl<P: Ports> Runtime<P> {
             session: panelot_base::SessionId::mint(&mut panelot_base::IdSource::new([0; 16])),
             seed: [0; 16],
             browser_language: String::new(),
-            quarantined: std::collections::BTreeSet::new(),
+            quarantined: BTreeSet::new(),
         }
     }
 }
@@ -382,7 +398,8 @@ fn thread_of(input: &Input) -> Option<ThreadId> {
             Op::Initialize(initialize) => initialize.subscribe.clone(),
             op => op.thread_id().cloned(),
         },
-        Input::Loaded { thread, .. }
+        Input::Load { thread }
+        | Input::Loaded { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }

@@ -76,7 +76,8 @@ fn lane_of(input: &Input) -> Lane {
             Op::Initialize(_) | Op::Ping(_) => Lane::Connection(*from),
             op => op.thread_id().map_or(Lane::Directory, |thread| Lane::Thread(thread.clone())),
         },
-        Input::Loaded { thread, .. }
+        Input::Load { thread }
+        | Input::Loaded { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }

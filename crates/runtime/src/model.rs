@@ -106,7 +106,7 @@ async fn read_up_to(mut body: impl Body, max: usize) -> Vec<u8> {
 impl<P: Ports> Runtime<P> {
     pub(crate) fn spawn_model(self: &Rc<Self>, call: ModelCall) {
         let runtime = Rc::clone(self);
-        let cancelled = self.cancels.borrow_mut().register(&call.thread, call.call.as_str());
+        let (ticket, cancelled) = self.cancels.borrow_mut().register(&call.thread, call.call.as_str());
         let (thread, id) = (call.thread.clone(), call.call.clone());
         self.spawn_task(async move {
             let answer = runtime.answer(&call);
@@ -118,7 +118,7 @@ impl<P: Ports> Runtime<P> {
                 Either::Left((Err(CallError::Ours(why)), _)) => ModelInput::Broken(why),
                 Either::Right(_) => return,
             };
-            runtime.cancels.borrow_mut().finished(&thread, id.as_str());
+            runtime.cancels.borrow_mut().finished(&thread, id.as_str(), ticket);
             runtime.push(Input::Model { thread, call: id, event });
         });
     }

@@ -16,28 +16,38 @@ use crate::driver::Runtime;
 use crate::model::{Delivery, endpoint_error, read_whole, secret_of, stream_answer};
 use crate::ports::{Browser, Network, Ports};
 
+/// Tells an attempt of a call from a later one of the same call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
 /// The ways to stop what is under way, by thread and by call.
 #[derive(Debug, Default)]
 pub(crate) struct Cancels {
-    handles: BTreeMap<(ThreadId, String), oneshot::Sender<()>>,
+    handles: BTreeMap<(ThreadId, String), (Ticket, oneshot::Sender<()>)>,
+    tickets: u64,
 }
 
 impl Cancels {
     /// Registers something that can be stopped; the receiver resolves when it should.
-    pub(crate) fn register(&mut self, thread: &ThreadId, id: &str) -> oneshot::Receiver<()> {
+    pub(crate) fn register(&mut self, thread: &ThreadId, id: &str) -> (Ticket, oneshot::Receiver<()>) {
         let (sender, receiver) = oneshot::channel();
-        self.handles.insert((thread.clone(), id.to_owned()), sender);
-        receiver
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.handles.insert((thread.clone(), id.to_owned()), (ticket, sender));
+        (ticket, receiver)
     }
 
-    /// Forgets something that ended.
-    pub(crate) fn finished(&mut self, thread: &ThreadId, id: &str) {
-        self.handles.remove(&(thread.clone(), id.to_owned()));
+    /// Forgets something that ended. A later attempt of the same call stays stoppable.
+    pub(crate) fn finished(&mut self, thread: &ThreadId, id: &str, ticket: Ticket) {
+        let key = (thread.clone(), id.to_owned());
+        if self.handles.get(&key).is_some_and(|(held, _)| *held == ticket) {
+            self.handles.remove(&key);
+        }
     }
 
     /// Stops one thing.
     pub(crate) fn cancel(&mut self, thread: &ThreadId, id: &str) {
-        if let Some(handle) = self.handles.remove(&(thread.clone(), id.to_owned())) {
+        if let Some((_, handle)) = self.handles.remove(&(thread.clone(), id.to_owned())) {
             let _ = handle.send(());
         }
     }
@@ -71,7 +81,7 @@ impl<P: Ports> Runtime<P> {
         command: Command,
     ) {
         let runtime = Rc::clone(self);
-        let cancelled = self.cancels.borrow_mut().register(&thread, item.as_str());
+        let (ticket, cancelled) = self.cancels.borrow_mut().register(&thread, item.as_str());
         self.spawn_task(async move {
             #[cfg(feature = "failpoints")]
             let is_write = !is_read(&command);
@@ -83,7 +93,7 @@ impl<P: Ports> Runtime<P> {
             };
             let report = runtime.ports.browser().run(command, stopped).await;
             drop(permit);
-            runtime.cancels.borrow_mut().finished(&thread, item.as_str());
+            runtime.cancels.borrow_mut().finished(&thread, item.as_str(), ticket);
             #[cfg(feature = "failpoints")]
             if is_write {
                 runtime.ports.failpoint("tool.after_dispatch", &thread).await;
@@ -155,13 +165,8 @@ impl<P: Ports> Runtime<P> {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
             let read = runtime.ports.store().path(&thread, leaf, SNAPSHOT_PAGE_NODES).await;
-            runtime.push(match read {
-                Ok(page) => {
-                    let has_older = page.older.is_some();
-                    Input::History { from, submission, thread, nodes: page.nodes, has_older }
-                }
-                Err(error) => Input::Unreadable { thread, why: error.to_string() },
-            });
+            let page = read.map(|page| (page.nodes, page.older.is_some())).map_err(|error| error.to_string());
+            runtime.push(Input::History { from, submission, thread, page });
         });
     }
 }

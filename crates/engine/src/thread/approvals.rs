@@ -65,7 +65,7 @@ impl ThreadMachine {
 
     /// What the newest look at the page said of the element that a call acts on, so that the person reads
     /// `button "Place order"` and not a reference.
-    fn outline_line(&self, call: &panelot_tools::Call) -> Option<String> {
+    pub(super) fn outline_line(&self, call: &panelot_tools::Call) -> Option<String> {
         let element = call.element()?;
         self.nodes().iter().rev().find_map(|node| match &node.body {
             Body::ToolResult { content, foreign: true, .. } => {

@@ -8,7 +8,10 @@ use panelot_protocol::event::{Event, ItemStart};
 use panelot_protocol::snapshot::{ItemKind, ItemMeta};
 use panelot_records::node::ResultOutcome;
 use panelot_records::{Call as CallRecord, CallState, Run, RunState};
-use panelot_tools::{Effect as ToolEffect, HostAccess, TargetError, TargetFacts, TargetKind, target_refusal};
+use panelot_tools::{
+    Call, Effect as ToolEffect, HostAccess, TargetError, TargetFacts, TargetKind, is_secret_field,
+    target_refusal,
+};
 use serde_json::json;
 
 use super::model::reminders_for;
@@ -74,6 +77,10 @@ impl ThreadMachine {
     fn start_call(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId, item: &ItemId) {
         let Some((run, stored)) = self.run(id).and_then(|run| Some((run, self.stored_call(run, item)?)))
         else {
+            // Only a damaged record names a call that its message does not have. Left open it would be tried for ever.
+            if let Some(call) = self.call_mut(id, item) {
+                call.state = CallState::Skipped;
+            }
             return;
         };
         let turn_id = run.turn.clone();
@@ -170,7 +177,7 @@ impl ThreadMachine {
             arguments: call.arguments(),
             facts,
             destination: call.destination(),
-            field: gate::Field::Unknown,
+            field: self.field_of(&call),
         };
         let policy = context.directory.policy(&run.overrides);
         let rules = context.directory.gate_rules();
@@ -205,6 +212,15 @@ impl ThreadMachine {
             gate::Verdict::Allow(permit) => self.dispatch(context, draft, id, item, permit, facts),
             gate::Verdict::Ask(ask) => self.ask(context, draft, id, item, facts, ask),
             gate::Verdict::Deny(denial) => self.deny(context, draft, id, item, &denial),
+        }
+    }
+
+    /// What the newest look at the page said of the field that a call writes into.
+    fn field_of(&self, call: &Call) -> gate::Field {
+        match self.outline_line(call) {
+            Some(line) if is_secret_field(&line) => gate::Field::Secret,
+            Some(_) => gate::Field::Plain,
+            None => gate::Field::Unknown,
         }
     }
 

@@ -69,7 +69,7 @@ impl ThreadMachine {
             checkpoint_at: None,
             attempt,
             retry_at: None,
-            finalizing: reminders.contains(&Reminder::Finalize),
+            reminders,
         });
     }
 
@@ -192,7 +192,8 @@ impl ThreadMachine {
         }
         let Some(live) = self.model.take() else { return };
         let Some(model) = self.run(id).and_then(|run| run.model.clone()) else { return };
-        let calls: Vec<StoredCall> = if live.finalizing {
+        let finalizing = live.reminders.contains(&Reminder::Finalize);
+        let calls: Vec<StoredCall> = if finalizing {
             Vec::new()
         } else {
             let mint = |call: panelot_provider::ToolCall| StoredCall {
@@ -224,7 +225,7 @@ impl ThreadMachine {
             }
             return self.advance(context, draft, id);
         }
-        if live.finalizing {
+        if finalizing {
             let details = json!({"failures": FAILURES_STOP});
             self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::TooManyFailures, details });
             return self.end_run(context, draft, id, RunState::Failed, StopReason::Error);
@@ -308,11 +309,7 @@ impl ThreadMachine {
         // The failed attempt has shown nothing; its item ends and a new one begins.
         draft.events.push(self.item_complete(live.item, false));
         self.model = None;
-        let mut reminders = self.run(&id).map(reminders_for).unwrap_or_default();
-        if live.finalizing {
-            reminders = vec![Reminder::Finalize];
-        }
-        self.call_model(context, draft, &id, reminders, live.attempt + 1);
+        self.call_model(context, draft, &id, live.reminders, live.attempt + 1);
     }
 
     /// Whether what was streamed should be stored although nothing new came.

@@ -8,6 +8,7 @@ use panelot_records::node::ResultOutcome;
 use panelot_records::{CallState, RunState};
 use serde_json::json;
 
+use super::model::reminders_for;
 use super::outcome::Settled;
 use super::{Context, Draft, ThreadMachine};
 use crate::receipt::{Admitted, Refused};
@@ -41,7 +42,10 @@ impl ThreadMachine {
         }
         self.set_state(id, RunState::Running);
         self.announce_turn(context, draft, id);
-        let reminders = if self.ends_cut_off() { vec![Reminder::ContinueAnswer] } else { Vec::new() };
+        let mut reminders = self.run(id).map(reminders_for).unwrap_or_default();
+        if self.ends_cut_off() {
+            reminders.push(Reminder::ContinueAnswer);
+        }
         if self.run(id).is_some_and(|run| run.batch.is_some()) {
             self.advance(context, draft, id);
         } else {

@@ -11,10 +11,11 @@ use panelot_base::{SessionId, ThreadId, Timestamp};
 use panelot_engine::{ConnectionHandle, TargetLookup};
 use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
 use panelot_provider::{HttpRequest, ResponseHead};
+use panelot_records::{Commit, Key, Scan};
 use panelot_runtime::{
     Answer, Body, BootFacts, Browser, Network, NetworkError, Ports, Runtime, StepTask, read_boot,
 };
-use panelot_store::MemoryStore;
+use panelot_store::{CommitError, MemoryStore, ReadRecord, Store, StoreError, TestSealer};
 use panelot_tools::{
     Command, Failure, FailureKind, HostAccess, Reach, Report, TabFacts, Target, TargetError, TargetFacts,
     TargetKind,
@@ -125,6 +126,20 @@ impl Reply {
     }
 }
 
+/// What becomes of something that a page is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PageTurn {
+    /// It does it and says so, after so many milliseconds.
+    Works(u64),
+    /// It does it, and the channel breaks before it can say so.
+    Breaks,
+    /// It is never told.
+    Unreached,
+}
+
+type Provider = Box<dyn FnMut(&Value) -> Reply>;
+type Page = Box<dyn FnMut() -> PageTurn>;
+
 /// What outlives a worker: the provider, the page, the store.
 #[derive(Default)]
 pub(crate) struct Outside {
@@ -144,6 +159,56 @@ pub(crate) struct Outside {
     pub(crate) origin: RefCell<String>,
     pub(crate) alarm: Cell<Option<Timestamp>>,
     pub(crate) kept_alive: Cell<u32>,
+    /// Answers what no scripted reply is there for.
+    pub(crate) provider: RefCell<Option<Provider>>,
+    /// Decides what a page does; without it every page works.
+    pub(crate) page: RefCell<Option<Page>>,
+    /// Commits, requests and actions, each counted before and after, until the worker stops dead.
+    pub(crate) fuse: Cell<Option<u32>>,
+    pub(crate) dead: Cell<bool>,
+}
+
+impl Outside {
+    /// A place at which the worker may die.
+    async fn tick(&self) {
+        match self.fuse.get() {
+            Some(0) => self.dead.set(true),
+            Some(left) => self.fuse.set(Some(left - 1)),
+            None => {}
+        }
+        if self.dead.get() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// The memory store, with a worker that may die before or after each commit.
+struct WorldStore {
+    inner: Rc<MemoryStore>,
+    outside: Rc<Outside>,
+}
+
+impl Store for WorldStore {
+    type Sealer = TestSealer;
+
+    fn sealer(&self) -> &TestSealer {
+        self.inner.sealer()
+    }
+    async fn apply(&self, commit: Commit) -> Result<(), CommitError> {
+        self.outside.tick().await;
+        let result = self.inner.apply(commit).await;
+        self.outside.tick().await;
+        result
+    }
+    async fn get(&self, key: &Key) -> Result<Option<ReadRecord>, StoreError> {
+        self.inner.get(key).await
+    }
+    async fn scan(&self, scan: &Scan) -> Result<Vec<ReadRecord>, StoreError> {
+        self.inner.scan(scan).await
+    }
+    fn transactions(&self) -> u64 {
+        self.inner.transactions()
+    }
 }
 
 struct WorldNetwork(Rc<Outside>);
@@ -180,9 +245,12 @@ impl Network for WorldNetwork {
     async fn send(&self, request: HttpRequest) -> Result<Answer<WorldBody>, NetworkError> {
         let body: Value =
             request.body.as_deref().map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
+        self.0.tick().await;
         check_history(&body);
-        self.0.requests.borrow_mut().push(body);
-        let reply = self.0.replies.borrow_mut().pop_front().expect("a scripted reply for every request");
+        self.0.requests.borrow_mut().push(body.clone());
+        let scripted = self.0.replies.borrow_mut().pop_front();
+        let improvised = || self.0.provider.borrow_mut().as_mut().map(|provider| provider(&body));
+        let reply = scripted.or_else(improvised).expect("a scripted reply for every request");
         let head = ResponseHead { status: reply.status, headers: reply.headers };
         Ok(Answer { head, body: WorldBody { chunks: reply.chunks.into(), outside: Rc::clone(&self.0) } })
     }
@@ -236,6 +304,28 @@ impl Browser for WorldBrowser {
     }
 
     async fn run(&self, command: Command, _cancelled: impl Future<Output = ()>) -> Report {
+        let failed = |kind, reach| Report::Failed(Failure { kind, reach, detail: "by chance".into() });
+        let turn = self.0.page.borrow_mut().as_mut().map(|page| page());
+        self.0.tick().await;
+        match turn {
+            Some(PageTurn::Unreached) => return failed(FailureKind::TargetGone, Reach::NotStarted),
+            Some(PageTurn::Breaks) => {
+                let done = self.act(command).await;
+                let write = !matches!(done, Report::Tabs(_));
+                let reach = if write { Reach::Unknown } else { Reach::NotStarted };
+                return failed(FailureKind::ChannelLost, reach);
+            }
+            Some(PageTurn::Works(ms)) => self.0.clock.sleep(ms).await,
+            None => {}
+        }
+        let report = self.act(command).await;
+        self.0.tick().await;
+        report
+    }
+}
+
+impl WorldBrowser {
+    async fn act(&self, command: Command) -> Report {
         match command {
             Command::ListTabs => Report::Tabs(vec![TabFacts {
                 tab_id: 7,
@@ -278,7 +368,7 @@ impl Browser for WorldBrowser {
 
 struct WorldPorts {
     outside: Rc<Outside>,
-    store: Rc<MemoryStore>,
+    store: WorldStore,
     network: WorldNetwork,
     browser: WorldBrowser,
     spawner: LocalSpawner,
@@ -286,11 +376,11 @@ struct WorldPorts {
 }
 
 impl Ports for WorldPorts {
-    type Store = MemoryStore;
+    type Store = WorldStore;
     type Network = WorldNetwork;
     type Browser = WorldBrowser;
 
-    fn store(&self) -> &MemoryStore {
+    fn store(&self) -> &WorldStore {
         &self.store
     }
     fn network(&self) -> &WorldNetwork {
@@ -333,7 +423,8 @@ impl Ports for WorldPorts {
 pub(crate) struct World {
     pub(crate) outside: Rc<Outside>,
     pub(crate) store: MemoryStore,
-    opened: Rc<MemoryStore>,
+    /// The store as this worker opened it: where faults are set.
+    pub(crate) opened: Rc<MemoryStore>,
     pool: LocalPool,
     runtime: Rc<Runtime<WorldPorts>>,
     inbox: Rc<RefCell<BTreeMap<u64, Vec<Value>>>>,
@@ -373,7 +464,7 @@ impl World {
         let inbox = Rc::new(RefCell::new(BTreeMap::new()));
         let ports = WorldPorts {
             outside: Rc::clone(&outside),
-            store: Rc::clone(&opened),
+            store: WorldStore { inner: Rc::clone(&opened), outside: Rc::clone(&outside) },
             network: WorldNetwork(Rc::clone(&outside)),
             browser: WorldBrowser(Rc::clone(&outside)),
             spawner: pool.spawner(),
@@ -389,6 +480,8 @@ impl World {
         drop(pool);
         drop(runtime);
         outside.clock.timers.borrow_mut().clear();
+        outside.fuse.set(None);
+        outside.dead.set(false);
         let mut world = Self::start(outside, store, epoch + 1);
         world.settle();
         world.open_view(1);
@@ -416,6 +509,10 @@ impl World {
             view,
             json!({"type": "initialize", "protocol": PROTOCOL, "schemaHash": SCHEMA_HASH, "clientId": client}),
         );
+    }
+
+    pub(crate) fn disconnect(&mut self, view: u64) {
+        self.runtime.disconnect(ConnectionHandle(view));
     }
 
     pub(crate) fn connect_only(&mut self, view: u64) {
