@@ -4,8 +4,6 @@
 pub const QUEUED_RUNS_MAX: usize = 8;
 /// Operations of one thread that may wait for the engine before further ones are refused as `overloaded`.
 pub const WAITING_OPS_MAX: usize = 32;
-/// Messages of a Port that wait for the engine to start; one more closes the Port.
-pub const EARLY_PORT_MESSAGES_MAX: usize = 32;
 /// How long deltas of one item are gathered before one event is sent: one frame at 60 Hz.
 pub const DELTA_MERGE_MS: u64 = 16;
 /// How long an approval stays open. Stored as a deadline, so a restart does not extend it.
@@ -18,8 +16,6 @@ pub const NAVIGATION_TIMEOUT_MS: u64 = 30_000;
 pub const CHECKPOINT_INTERVAL_MS: u64 = 1000;
 /// …or whenever this many bytes of it are not yet stored.
 pub const CHECKPOINT_BYTES: usize = 4096;
-/// How long receipts are kept.
-pub const RECEIPT_RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 /// Longest wait for the first byte of a model's answer. Local models may load for minutes.
 pub const MODEL_FIRST_BYTE_TIMEOUT_MS: u64 = 10 * 60 * 1000;
 /// Longest silence inside a model's answer.

@@ -190,8 +190,14 @@ fn try_decode_event(value: &Value) -> Result<Option<EventMessage>, DecodeError> 
             }
             Some(_) => {}
         },
-        Stream::Directory if directory.is_none() => return wrong("directoryStream: expected"),
-        Stream::Directory | Stream::Private => {}
+        Stream::Directory => match directory {
+            None => return wrong("directoryStream: expected"),
+            Some(cursor) if cursor.epoch == 0 || cursor.sequence == 0 => {
+                return wrong("directoryStream: epoch and sequence start at 1");
+            }
+            Some(_) => {}
+        },
+        Stream::Private => {}
     }
     if let Event::Initialized(it) = &event
         && (it.protocol != crate::PROTOCOL || it.schema_hash != crate::SCHEMA_HASH)

@@ -464,7 +464,18 @@ impl Event {
             Self::TokenUsage(it) => Some(&it.thread_id),
             Self::TurnComplete(it) => Some(&it.thread_id),
             Self::TurnStart(it) => Some(&it.thread_id),
-            _ => None,
+            Self::ActivityUpdated(_)
+            | Self::CommandAck(_)
+            | Self::CommandRejected(_)
+            | Self::ConnectionVerified(_)
+            | Self::DirectoryThread(_)
+            | Self::Error(_)
+            | Self::Initialized(_)
+            | Self::Pong(_)
+            | Self::ReloadRequired(_)
+            | Self::SettingsUpdated(_)
+            | Self::ThreadDeleted(_)
+            | Self::ThreadPage(_) => None,
         }
     }
 }

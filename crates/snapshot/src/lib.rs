@@ -7,6 +7,6 @@ mod line;
 mod outline;
 mod paging;
 
-pub use line::line_of;
+pub use line::{is_secret_field, line_of};
 pub use outline::Filter;
 pub use paging::{Snapshot, TOKENS_MAX_DEFAULT, TOKENS_MIN, View, render};

@@ -106,6 +106,13 @@ pub fn line_of<'a>(outline: &'a str, element_ref: &str) -> Option<&'a str> {
     outline.lines().map(str::trim_start).find(|line| line.starts_with(&start))
 }
 
+/// Whether a line of an outline stands for a field whose value is never told. What follows the last quotation mark is
+/// the outline's own, since names and values are quoted with their marks escaped.
+#[must_use]
+pub fn is_secret_field(line: &str) -> bool {
+    line.rsplit('"').next().is_some_and(|own| own.contains(" secret, "))
+}
+
 /// Roles and kinds come from attributes: only plain letters, digits and hyphens of them are shown.
 fn push_token(out: &mut String, token: &str) {
     let plain: String = token.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
@@ -192,7 +199,7 @@ pub(crate) fn header(title: &str, url: &str, notes: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{line_of, short_href};
+    use super::{is_secret_field, line_of, short_href};
 
     #[test]
     fn a_link_of_the_same_origin_is_shown_by_its_path() {
@@ -201,6 +208,19 @@ mod tests {
         assert_eq!(short_href("https://a.test.evil.test/cart", page), "https://a.test.evil.test/cart");
         assert_eq!(short_href("mailto:me@a.test", page), "mailto:me@a.test");
         assert_eq!(short_href("https://a.test/", "about:blank"), "https://a.test/");
+    }
+
+    #[test]
+    fn a_secret_field_is_known_by_the_outlines_own_words_and_no_name_can_feign_it() {
+        for (line, secret) in [
+            ("[k7q2-1] textbox \"Password\" secret, empty", true),
+            ("[k7q2-1] textbox secret, filled, required", true),
+            ("[k7q2-1] textbox \"my secret, filled\" empty", false),
+            ("[k7q2-1] textbox \"Name\" value \"a secret, b\"", false),
+            ("[k7q2-1] button \"Place order\"", false),
+        ] {
+            assert_eq!(is_secret_field(line), secret, "{line}");
+        }
     }
 
     #[test]

@@ -18,5 +18,5 @@ pub use catalogue::Catalogue;
 pub use command::{Command, Failure, FailureKind, Reach, Report, TabFacts};
 pub use descriptor::{Descriptor, Effect, Level, Recovery, TargetKind};
 pub use interpret::{ToolOutcome, interpret, target_refusal};
-pub use panelot_snapshot::line_of;
+pub use panelot_snapshot::{is_secret_field, line_of};
 pub use target::{HostAccess, Target, TargetError, TargetFacts};

@@ -15,7 +15,7 @@ use crate::event::ChromeEvent;
 use crate::tabs;
 
 /// How long a navigation may take until a document is committed, in milliseconds.
-const NAVIGATION_MS: u64 = 30_000;
+const NAVIGATION_MS: u64 = panelot_base::limits::NAVIGATION_TIMEOUT_MS;
 /// How long a committed document is given to be parsed, in milliseconds. After that it is taken as it is.
 const PARSE_MS: u64 = 10_000;
 /// How long a parsed document is given to send the tab elsewhere by script, in milliseconds.

@@ -25,7 +25,7 @@ const EXECUTOR_FILE: &str = "page.js";
 /// longer would not carry out an action in time either.
 const PRESENCE_MS: u64 = 5_000;
 /// The executor's time for one action, in milliseconds (`DESIGN.md` 5). It needs at most 4 s of waiting of its own.
-const REQUEST_MS: u64 = 10_000;
+const REQUEST_MS: u64 = panelot_base::limits::PAGE_REQUEST_TIMEOUT_MS;
 /// How much longer its answer is waited for, in milliseconds: it knows best how far it got when it gave up.
 const LAST_WORD_MS: u64 = 1_000;
 /// How long an answer is waited for when its document was left, in milliseconds. The answer to a click that leads away
