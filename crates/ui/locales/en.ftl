@@ -118,6 +118,7 @@ approval-queue.one = {count} more request waits
 flag-sensitive-payload = This sends something that looks private, such as a password, a card number or a key.
 flag-host-permission = Panelot has no access to this site yet. The browser will ask you as well.
 flag-escalation-l2 = This uses the browser’s debugger; the browser shows a bar while it is attached.
+flag-sensitive-origin = This site is one where mistakes are costly, such as a bank, a mailbox or an account page.
 flag-cross-scope = This goes to another site than the one you started from.
 flag-other = Marked: {flag}
 host-refused = The browser was not allowed to give access to {origin}.

@@ -117,6 +117,7 @@ approval-queue = 还有 {count} 个请求在等待
 flag-sensitive-payload = 将要发送的内容看起来是隐私信息，例如密码、卡号或密钥。
 flag-host-permission = Panelot 还不能访问此网站，浏览器也会征求你的同意。
 flag-escalation-l2 = 这会用到浏览器的调试功能；使用期间浏览器会显示提示条。
+flag-sensitive-origin = 这是出错代价较高的网站，例如银行、邮箱或账户页面。
 flag-cross-scope = 这会去到与起始网站不同的网站。
 flag-other = 标记：{flag}
 host-refused = 浏览器未获准授予对 {origin} 的访问权限。

@@ -105,6 +105,7 @@ fn App(surface: Surface, window_id: Option<u32>, remembered: Option<ThreadId>) -
         set_root("data-theme", name);
         store(THEME_KEY, name);
     });
+    session.flush_when_hidden();
     remember_thread(session, window_id);
     session.start(remembered);
     move || {

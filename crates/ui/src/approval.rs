@@ -52,6 +52,7 @@ fn Card(approval: ApprovalView) -> impl IntoView {
                 .then(|| words::host_pattern(&approval.target_origin))
                 .flatten(),
         ),
+        remember: words::may_remember(&approval.flags, &approval.target_origin),
         refused,
         busy,
     };
@@ -60,7 +61,10 @@ fn Card(approval: ApprovalView) -> impl IntoView {
     let others =
         move || session.read(Part::Thread, |model| model.thread.approvals.len().saturating_sub(1) as u64);
     let tool = words::tool_words(t, &approval.tool);
-    let target = words::target_words(Some(&approval.params), None);
+    let target = match &approval.preview {
+        Some(preview) => words::preview_words(preview),
+        None => words::target_words(Some(&approval.params), None),
+    };
     let heading = if target.is_empty() { tool } else { format!("{tool}: {target}") };
     let parameters = words::parameters(&approval.params);
     let origin = approval.target_origin.clone();
@@ -109,6 +113,8 @@ struct Answer {
     approval: StoredValue<ApprovalId>,
     /// The pages to ask Chrome for first.
     pattern: StoredValue<Option<String>>,
+    /// Whether an answer may hold for more than this once.
+    remember: bool,
     refused: RwSignal<bool>,
     busy: Memo<bool>,
 }
@@ -154,10 +160,12 @@ fn Answers(answer: Answer, noting: RwSignal<bool>) -> impl IntoView {
             </button>
         </div>
         <div class="card-more">
+            {answer.remember.then(|| view! {
             <button type="button" class="button quiet" disabled=busy title=t.approval_session_hint() aria-keyshortcuts="S"
                 on:click=move |_| answer.give(ApprovalDecision::AcceptForSession)>{t.approval_session()}</button>
             <button type="button" class="button quiet" disabled=busy title=t.approval_site_hint() aria-keyshortcuts="A"
                 on:click=move |_| answer.give(ApprovalDecision::AcceptForSite)>{t.approval_site_always()}</button>
+            })}
             <button type="button" class="button quiet" disabled=busy on:click=move |_| noting.set(true)>{t.approval_decline_open()}</button>
             <button type="button" class="button danger-quiet" disabled=busy
                 on:click=move |_| answer.give(ApprovalDecision::Cancel)>{t.approval_stop()}</button>
@@ -247,8 +255,8 @@ fn answer_keys(answer: Answer, noting: RwSignal<bool>) {
         }
         let decision = match event.key().as_str() {
             "y" | "Y" => ApprovalDecision::Accept,
-            "s" | "S" => ApprovalDecision::AcceptForSession,
-            "a" | "A" => ApprovalDecision::AcceptForSite,
+            "s" | "S" if answer.remember => ApprovalDecision::AcceptForSession,
+            "a" | "A" if answer.remember => ApprovalDecision::AcceptForSite,
             "n" | "N" => ApprovalDecision::Decline { note: None },
             _ => return,
         };

@@ -136,9 +136,10 @@ pub(crate) fn ConnectionDialog(
         <dialog node_ref=dialog aria-labelledby="connection-title" on:close=move |_| edited.set(None)>
             <form on:submit=move |event| { event.prevent_default(); save(Next::Close); }>
                 <h2 id="connection-title">{title}</h2>
-                <Fields form has_key />
+                <Access form has_key />
                 {move || refusal.get().map(|text| view! { <p class="field-error" role="alert">{text}</p> })}
                 <Show when=move || tested.get()><TestResult id form /></Show>
+                <Naming form />
                 <div class="dialog-actions">
                     <button type="button" class="button quiet" on:click=move |_| edited.set(None)>{t.cancel()}</button>
                     <button type="button" class="button" disabled=move || busy.get() on:click=move |_| save(Next::Test)>{t.connection_test()}</button>
@@ -209,8 +210,9 @@ fn verification(session: Session, id: StoredValue<ConnectionId>) -> Option<Verif
     session.read(Part::Verifications, |model| id.with_value(|id| model.verifications.get(id).cloned()))
 }
 
+/// Where the provider is and how it lets one in.
 #[component]
-fn Fields(form: Form, has_key: RwSignal<bool>) -> impl IntoView {
+fn Access(form: Form, has_key: RwSignal<bool>) -> impl IntoView {
     let t = expect_context::<Messages>();
     let invalid = move || (!form.url.get().trim().is_empty() && form.origin().is_none()).then_some("true");
     let key_hint = move || if has_key.get() { t.connection_key_stored() } else { t.connection_key_hint() };
@@ -233,6 +235,14 @@ fn Fields(form: Form, has_key: RwSignal<bool>) -> impl IntoView {
                 </label>
             </Show>
         </div>
+    }
+}
+
+/// What is used there and how it is called here.
+#[component]
+fn Naming(form: Form) -> impl IntoView {
+    let t = expect_context::<Messages>();
+    view! {
         <div class="field">
             <label for="connection-models">{t.connection_models()}</label>
             <textarea id="connection-models" class="input" rows="2" spellcheck="false" autocomplete="off" aria-describedby="connection-models-hint"

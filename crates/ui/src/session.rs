@@ -135,6 +135,16 @@ impl Session {
         session
     }
 
+    /// A page that is hidden gets no frame any more for what waits.
+    pub fn flush_when_hidden(self) {
+        let handle = window_event_listener_untyped("visibilitychange", move |_| {
+            if document().hidden() {
+                self.flush();
+            }
+        });
+        on_cleanup(move || handle.remove());
+    }
+
     /// Connects; `thread` is shown first.
     pub fn start(self, thread: Option<ThreadId>) {
         wasm_bindgen_futures::spawn_local(async move {

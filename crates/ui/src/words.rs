@@ -217,6 +217,22 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// What an approval's preview says of the element that is aimed at, without the reference in front. Foreign text.
+#[must_use]
+pub fn preview_words(preview: &str) -> String {
+    let line = preview.trim();
+    let name = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map_or(line, |(_, name)| name);
+    clip(name, LINE_CHARS_MAX)
+}
+
+/// Whether an answer may hold for more than this once: not for private data, a site without access or one without a
+/// name, which the engine asks about each time.
+#[must_use]
+pub fn may_remember(flags: &[String], origin: &str) -> bool {
+    let once = |flag: &String| matches!(flag.as_str(), "host_permission" | "sensitive_payload");
+    !flags.iter().any(once) && !matches!(origin, "" | "null")
+}
+
 /// Why a call became a question, in words.
 #[must_use]
 pub fn flag_words(t: Messages, flag: &str) -> String {
@@ -224,6 +240,7 @@ pub fn flag_words(t: Messages, flag: &str) -> String {
         "sensitive_payload" => t.flag_sensitive_payload().to_owned(),
         "host_permission" => t.flag_host_permission().to_owned(),
         "escalation_l2" => t.flag_escalation_l2().to_owned(),
+        "sensitive_origin" => t.flag_sensitive_origin().to_owned(),
         "cross_scope" => t.flag_cross_scope().to_owned(),
         other => t.flag_other(other),
     }
@@ -368,8 +385,8 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        DAY, Group, HOUR, MINUTE, age, clip, clock, error_words, host_pattern, origin_of, parameters,
-        target_words, tokens,
+        DAY, Group, HOUR, MINUTE, age, clip, clock, error_words, host_pattern, may_remember, origin_of,
+        parameters, preview_words, target_words, tokens,
     };
     use crate::i18n::{Lang, Messages};
 
@@ -431,6 +448,22 @@ mod tests {
         assert_eq!(target_words(Some(&json!({"ref": "a-1"})), Some(&json!({"element": "Submit"}))), "Submit");
         assert_eq!(target_words(None, None), "");
         assert_eq!(target_words(Some(&json!({"text": "x".repeat(500)})), None).chars().count(), 121);
+    }
+
+    #[test]
+    fn a_preview_is_shown_without_its_reference() {
+        assert_eq!(preview_words(r#"[k7q2-14] button "Place order""#), r#"button "Place order""#);
+        assert_eq!(preview_words("button"), "button");
+        assert_eq!(preview_words("[odd"), "[odd");
+    }
+
+    #[test]
+    fn private_data_and_nameless_sites_are_allowed_once_only() {
+        assert!(may_remember(&[], "https://a.example"));
+        assert!(may_remember(&["escalation_l2".to_owned()], "https://a.example"));
+        assert!(!may_remember(&["sensitive_payload".to_owned()], "https://a.example"));
+        assert!(!may_remember(&["host_permission".to_owned()], "https://a.example"));
+        assert!(!may_remember(&[], "null") && !may_remember(&[], ""));
     }
 
     #[test]
