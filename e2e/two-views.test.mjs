@@ -50,7 +50,7 @@ test("a view opened in the middle of a stream ends equal to the one that was the
   await eventually(
     async () => [await drawn(panel), await drawn(chat)], ([a, b]) => a === b, "both should end equal",
   );
-  assert.match(await drawn(chat), /<li>second entry with naïve café ☕/);
+  assert.match(await drawn(chat), /<li><p>second entry with naïve café ☕/);
   await panel.page.close();
   await chat.page.close();
 });
