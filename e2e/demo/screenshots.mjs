@@ -32,6 +32,7 @@ const OTHER_CHATS = [
 
 async function take(page, name) {
   await page.bringToFront();
+  await page.mouse.move(1, page.viewportSize().height / 2); // nothing is hovered
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`) });
@@ -45,8 +46,8 @@ async function main() {
   const { testkit } = panelot;
   try {
     const rules = ["type", "select_option"].map((tool) => ({ verdict: "allow", tool, origin: testkit.site }));
-    await panelot.connect({ rules, model: "claude-sonnet", name: "My provider" });
-    await panelot.openSite("/order");
+    await panelot.connect({ rules, model: "large-model", name: "My provider" });
+    const site = await panelot.openSite("/order");
     const panel = new View(await panelot.openPanel());
     for (const title of OTHER_CHATS) {
       await panel.send(title);
@@ -54,17 +55,18 @@ async function main() {
       await panel.button("new-chat").first().click();
     }
     await testkit.add(
-      scenario("Which mug", [
+      scenario("Porcelain or stoneware", [
         { kind: "reasoning", text: "The page lists two kinds. I compare them by weight, warmth and care." },
         { kind: "text", text: COMPARISON },
       ]),
     );
-    await panel.send("Which mug should I take, porcelain or stoneware?");
+    await panel.send("Porcelain or stoneware?");
     await panel.sees("42.00");
     const chat = new View(await panelot.openChat(await panelot.newestThread()));
     await chat.sees("42.00");
     await take(chat.page, "chat");
 
+    await site.bringToFront();
     await panel.button("new-chat").first().click();
     await panel.send("Order three mugs for Ada Lovelace, ada@example.com.");
     await expect(panel.approval).toBeVisible({ timeout: 60_000 });
