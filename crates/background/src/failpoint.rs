@@ -7,9 +7,9 @@
 use std::cell::RefCell;
 
 use panelot_base::ThreadId;
+use panelot_base::json::FromJson;
 use panelot_chrome::Chrome;
 use panelot_chrome::storage::{self, Area};
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::shell;
@@ -19,7 +19,7 @@ pub(crate) const KEY: &str = "panelot_failpoint";
 /// Where they see that it was reached.
 const REACHED: &str = "panelot_failpoint_reached";
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, FromJson)]
 #[serde(rename_all = "camelCase")]
 struct Failpoint {
     name: String,
@@ -37,7 +37,7 @@ thread_local! {
 /// Reads the value.
 pub(crate) async fn refresh() {
     let stored = storage::get(&Chrome, Area::Local, KEY).await.ok().flatten();
-    let point = stored.and_then(|value| serde_json::from_value(value).ok());
+    let point = stored.and_then(|value| Failpoint::from_json(value).ok());
     ACTIVE.with(|active| active.replace(point));
 }
 

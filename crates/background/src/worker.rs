@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use js_sys::Array;
+use panelot_base::json::FromJson;
 use panelot_base::{IdSource, SessionId, ThreadId};
 
 use panelot_chrome::{Chrome, ChromeEvent, PortId, Ports as ChromePorts, i18n, storage};
@@ -16,7 +17,6 @@ use panelot_runtime::{BootFacts, Runtime, read_boot};
 use panelot_store::StoreError;
 use panelot_store_indexeddb::{DATABASE, IndexedDbStore};
 use panelot_web as web;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::network::Fetch;
@@ -30,7 +30,7 @@ const EPOCH_KEY: &str = "panelot_engine_stream_epoch";
 const SESSION_KEY: &str = "panelot_browser_session";
 
 /// What the boot script knows.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, FromJson)]
 #[serde(rename_all = "camelCase")]
 struct BootMessage {
     quarantined: Vec<String>,
@@ -55,7 +55,8 @@ thread_local! {
 
 pub(crate) async fn start(boot: &str) -> Result<(), String> {
     std::panic::set_hook(Box::new(|panic| log(&panic.to_string())));
-    let message: BootMessage = serde_json::from_str(boot).map_err(|error| error.to_string())?;
+    let message: Value = serde_json::from_str(boot).map_err(|error| error.to_string())?;
+    let message = BootMessage::from_json(message).map_err(|error| error.to_string())?;
     let facts = boot_facts(message)?;
     #[cfg(feature = "failpoints")]
     crate::failpoint::refresh().await;

@@ -10,6 +10,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::json::{FromJson, JsonError, Value};
+
 /// Longest identifier, in bytes. A UUID needs 36; the rest is room for prefixed forms.
 pub const ID_BYTES_MAX: usize = 128;
 
@@ -68,6 +70,12 @@ macro_rules! id {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
                 Self::new(text).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl FromJson for $name {
+            fn from_json(value: Value) -> Result<Self, JsonError> {
+                Self::new(String::from_json(value)?).map_err(|error| JsonError::new(error.to_string()))
             }
         }
 

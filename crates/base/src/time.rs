@@ -3,9 +3,23 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
+
 /// Milliseconds since the Unix epoch (UTC), as `Date.now()` gives them.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    FromJson,
 )]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);

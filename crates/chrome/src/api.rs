@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use serde::de::DeserializeOwned;
+use panelot_base::json::FromJson;
 use serde_json::Value;
 
 /// Calls functions of `chrome`.
@@ -90,9 +90,8 @@ impl ChromeError {
 }
 
 /// Reads a value that Chrome answered; fields we do not know are ignored.
-pub(crate) fn read<T: DeserializeOwned>(method: &'static str, value: Value) -> Result<T, ChromeError> {
-    serde_json::from_value(value)
-        .map_err(|error| ChromeError::new(method, format!("unexpected answer: {error}")))
+pub(crate) fn read<T: FromJson>(method: &'static str, value: Value) -> Result<T, ChromeError> {
+    T::from_json(value).map_err(|error| ChromeError::new(method, format!("unexpected answer: {error}")))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Array, Function, JSON, Promise, Reflect};
+use panelot_base::json::FromJson as _;
 use serde_json::{Value, json};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -155,7 +156,7 @@ impl Ports {
     fn connected(&self, arguments: &Array) -> Result<ChromeEvent, EventError> {
         let raw: RawPort = arguments.get(0).unchecked_into();
         let sender = from_js(&raw.sender()).map_err(|error| malformed("runtime.onConnect", &error))?;
-        let sender: Sender = serde_json::from_value(sender).map_err(|error| EventError::Malformed {
+        let sender: Sender = Sender::from_json(sender).map_err(|error| EventError::Malformed {
             kind: "runtime.onConnect".to_owned(),
             detail: error.to_string(),
         })?;

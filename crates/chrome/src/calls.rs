@@ -228,13 +228,13 @@ pub mod storage {
 
 /// `chrome.windows`.
 pub mod windows {
-    use serde::Deserialize;
+    use panelot_base::json::FromJson;
     use serde_json::json;
 
     use crate::api::{Api, ChromeError, read};
 
     /// A window of the browser.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, FromJson)]
     pub struct Window {
         /// Its id.
         pub id: u32,

@@ -1,7 +1,6 @@
 //! What Chrome tells the worker, as the boot script hands it over: a kind and the listener's arguments.
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use panelot_base::json::{Fields, FromJson, JsonError};
 use serde_json::Value;
 
 use crate::permissions::Permissions;
@@ -11,8 +10,7 @@ use crate::permissions::Permissions;
 pub struct PortId(pub u64);
 
 /// Who is at the other end of a connection, as Chrome says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sender {
     /// The extension's id; absent for a web page.
     pub id: Option<String>,
@@ -23,7 +21,6 @@ pub struct Sender {
     /// Chrome's id of the document.
     pub document_id: Option<String>,
     /// The tab; `None` for a side panel.
-    #[serde(rename = "tab", deserialize_with = "id_of_tab")]
     pub tab_id: Option<u32>,
 }
 
@@ -173,7 +170,7 @@ pub enum EventError {
     UnknownPort,
 }
 
-#[derive(Deserialize)]
+#[derive(FromJson)]
 #[serde(rename_all = "camelCase")]
 struct Navigation {
     tab_id: i64,
@@ -189,7 +186,7 @@ struct Navigation {
     document_lifecycle: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, FromJson)]
 #[serde(default)]
 struct TabChange {
     status: Option<String>,
@@ -197,13 +194,22 @@ struct TabChange {
     title: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(FromJson)]
 struct TabId {
     id: Option<u32>,
 }
 
-fn id_of_tab<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    Ok(Option::<TabId>::deserialize(deserializer)?.and_then(|tab| tab.id))
+impl FromJson for Sender {
+    fn from_json(value: Value) -> Result<Self, JsonError> {
+        let mut fields = Fields::of(value)?;
+        Ok(Self {
+            id: fields.required("id")?,
+            url: fields.or_default("url")?,
+            origin: fields.or_default("origin")?,
+            document_id: fields.required("documentId")?,
+            tab_id: fields.required::<Option<TabId>>("tab")?.and_then(|tab| tab.id),
+        })
+    }
 }
 
 /// Reads an event that needs no live object: all but those of connections. `None` for one that means nothing to us.
@@ -276,9 +282,9 @@ struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    fn at<T: DeserializeOwned>(&self, index: usize) -> Result<T, EventError> {
-        let value = self.values.get(index).unwrap_or(&Value::Null);
-        T::deserialize(value).map_err(|error| self.malformed(error.to_string()))
+    fn at<T: FromJson>(&self, index: usize) -> Result<T, EventError> {
+        let value = self.values.get(index).cloned().unwrap_or_default();
+        T::from_json(value).map_err(|error| self.malformed(error.to_string()))
     }
 
     /// A text field of the first argument.
@@ -295,6 +301,8 @@ impl Arguments<'_> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+
+    use panelot_base::json::FromJson as _;
 
     use super::{ChromeEvent, EventError, Sender, decode};
     use crate::permissions::Permissions;
@@ -395,13 +403,13 @@ mod tests {
 
     #[test]
     fn a_sender_in_a_tab_and_one_in_a_side_panel_are_told_apart() {
-        let in_tab: Sender = serde_json::from_value(json!({
+        let in_tab: Sender = Sender::from_json(json!({
             "id": "abc", "url": "chrome-extension://abc/chat.html", "origin": "chrome-extension://abc",
             "documentId": "D1", "documentLifecycle": "active", "frameId": 0, "tab": {"id": 4, "index": 0},
         }))
         .unwrap();
         assert_eq!((in_tab.tab_id, in_tab.id.as_deref()), (Some(4), Some("abc")));
-        let panel: Sender = serde_json::from_value(json!({"id": "abc", "url": "x", "origin": "y"})).unwrap();
+        let panel: Sender = Sender::from_json(json!({"id": "abc", "url": "x", "origin": "y"})).unwrap();
         assert_eq!(panel.tab_id, None);
     }
 }

@@ -1,12 +1,13 @@
 //! `chrome.permissions`: which origins and optional interfaces the person has allowed.
 
-use serde::{Deserialize, Serialize};
+use panelot_base::json::FromJson;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::api::{Api, ChromeError, read};
 
 /// Host patterns and names of permissions.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
 #[serde(default)]
 pub struct Permissions {
     /// Match patterns such as `https://example.com/*`.

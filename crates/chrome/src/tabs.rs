@@ -1,12 +1,12 @@
 //! `chrome.tabs`.
 
-use serde::Deserialize;
+use panelot_base::json::FromJson;
 use serde_json::{Value, json};
 
 use crate::api::{Api, ChromeError, read};
 
 /// A tab. The address and title are foreign text.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tab {
     /// Its id; absent for a window of the developer tools.

@@ -1,12 +1,12 @@
 //! `chrome.webNavigation`.
 
-use serde::Deserialize;
+use panelot_base::json::FromJson;
 use serde_json::json;
 
 use crate::api::{Api, ChromeError, read};
 
 /// A document in a frame. The address is foreign text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Frame {
     /// The frame; 0 is the top frame. Absent from `getFrame`, where it was asked for.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use panelot_base::digest::sha256_hex;
+use panelot_base::json::FromJson;
 use panelot_base::limits::FAILURES_REMIND;
 use panelot_gatekeeper as gate;
 use panelot_prompts::{Layers, Nonce, fence, submission_tab, wording};
@@ -76,7 +77,7 @@ pub fn assemble(
         system: environment.system.clone(),
         messages: builder.messages,
         tools,
-        parameters: serde_json::from_value::<Option<Parameters>>(environment.parameters.clone())
+        parameters: Option::<Parameters>::from_json(environment.parameters.clone())
             .ok()
             .flatten()
             .unwrap_or_default(),
@@ -84,7 +85,7 @@ pub fn assemble(
 }
 
 fn tools_of(environment: &Environment) -> Vec<ToolSchema> {
-    environment.tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect()
+    environment.tools.iter().filter_map(|tool| ToolSchema::from_json(tool.clone()).ok()).collect()
 }
 
 fn reminder_text(reminder: Reminder) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use panelot_base::json::FromJson;
 use panelot_base::limits::{CONNECTIONS_MAX, RULES_MAX};
 use panelot_base::{ConnectionId, RuleId, SafeUrl, Secret, SessionId, ThreadId, Timestamp};
 use panelot_gatekeeper as gate;
@@ -13,7 +14,6 @@ use panelot_provider::Endpoint;
 use panelot_records::run::{ModelChoice, Overrides};
 use panelot_records::{Connection, Grant, Key, Rule, Settings, Write};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::project;
@@ -38,8 +38,8 @@ fn word<T: Serialize>(value: T) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn unword<T: DeserializeOwned + Default>(word: &str) -> T {
-    serde_json::from_value(Value::from(word)).unwrap_or_default()
+fn unword<T: FromJson + Default>(word: &str) -> T {
+    T::from_json(Value::from(word)).unwrap_or_default()
 }
 
 fn choice_record(choice: &WireChoice) -> ModelChoice {

@@ -1,5 +1,6 @@
 //! From stored records to what views see. Exhaustive, so that a new kind of record cannot leak by accident.
 
+use panelot_base::json::FromJson;
 use panelot_base::limits::NOTE_CHARS_MAX;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
@@ -21,7 +22,7 @@ pub(crate) fn code_text(code: ErrorCode) -> String {
 
 /// A stored code as it goes on the wire; one that is not known any more is a fault of the engine.
 pub(crate) fn code_from_text(code: &str) -> ErrorCode {
-    serde_json::from_value(Value::from(code)).unwrap_or(ErrorCode::Internal)
+    ErrorCode::from_json(Value::from(code)).unwrap_or(ErrorCode::Internal)
 }
 
 pub(crate) fn thread_meta(thread: &Thread, quarantined: bool) -> wire::ThreadMeta {
@@ -148,7 +149,7 @@ pub(crate) fn decision_record(decision: &ApprovalDecision) -> Decision {
 
 pub(crate) fn approval(approval: &Approval) -> wire::ApprovalView {
     let target: Option<Target> =
-        approval.target.as_ref().and_then(|target| serde_json::from_value(target.clone()).ok());
+        approval.target.as_ref().and_then(|target| Target::from_json(target.clone()).ok());
     wire::ApprovalView {
         approval_id: approval.id.clone(),
         turn_id: approval.turn.clone(),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use panelot_base::json::{FromJson, JsonError, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -67,6 +68,12 @@ impl fmt::Display for ElementRef {
     }
 }
 
+impl FromJson for ElementRef {
+    fn from_json(value: Value) -> Result<Self, JsonError> {
+        Self::new(String::from_json(value)?).map_err(|error| JsonError::new(error.to_string()))
+    }
+}
+
 impl<'de> Deserialize<'de> for ElementRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::new(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
@@ -83,7 +90,7 @@ impl JsonSchema for ElementRef {
 }
 
 /// Which option of a select box is meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(tag = "by", rename_all = "camelCase", deny_unknown_fields)]
 pub enum OptionChoice {
     /// The option with this `value`.
@@ -101,7 +108,7 @@ pub enum OptionChoice {
 }
 
 /// One thing to do in a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Action {
     /// Report what the page shows.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use panelot_base::Timestamp;
+use panelot_base::json::{FromJson, JsonError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -42,6 +43,13 @@ impl RequestId {
     }
 }
 
+impl FromJson for RequestId {
+    fn from_json(value: Value) -> Result<Self, JsonError> {
+        Self::new(String::from_json(value)?)
+            .ok_or_else(|| JsonError::new("a request id has 1 to 128 printable ASCII characters"))
+    }
+}
+
 impl<'de> Deserialize<'de> for RequestId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::new(String::deserialize(deserializer)?)
@@ -59,7 +67,7 @@ impl JsonSchema for RequestId {
 }
 
 /// A message from the engine to the executor of one document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Request {
     /// [`PROTOCOL_ID`].
@@ -84,7 +92,7 @@ pub struct Request {
 }
 
 /// What a request wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum RequestBody {
     /// Do something in the document.
@@ -102,7 +110,7 @@ pub enum RequestBody {
 }
 
 /// A message from an executor to the engine: the answer to one [`Request`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Response {
     /// [`PROTOCOL_ID`].
@@ -118,7 +126,7 @@ pub struct Response {
 }
 
 /// The answer to a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Answer {
     /// To a ping: the executor is there.
@@ -207,7 +215,7 @@ impl Response {
             return Err(WireError::OtherVersion);
         }
         let response: Self =
-            serde_json::from_value(value).map_err(|error| WireError::Malformed(error.to_string()))?;
+            Self::from_json(value).map_err(|error| WireError::Malformed(error.to_string()))?;
         if response.request_id != *request_id {
             return Err(WireError::OtherRequest);
         }

@@ -1,5 +1,6 @@
 //! From JSON to checked messages and back. Budget first, then the type, then the rules that no type can state.
 
+use panelot_base::json::{FromJson, JsonError};
 use panelot_base::{SubmissionId, ThreadId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use crate::event::{Event, Stream};
 use crate::{Op, budget};
 
 /// A place in a thread's stream of events. Sequences are contiguous within an epoch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamCursor {
     /// The thread.
@@ -21,7 +22,7 @@ pub struct StreamCursor {
 }
 
 /// A place in the stream of the list of threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DirectoryCursor {
     /// Which life of the worker; from 1.
@@ -125,7 +126,7 @@ pub fn decode_op(value: &Value) -> Result<OpMessage, RejectedOp> {
     let name = message_type(value).ok_or_else(|| reject(DecodeError::NotAMessage))?;
     let op = Op::from_params(name, value)
         .ok_or_else(|| reject(DecodeError::UnknownOp(name.to_owned())))?
-        .map_err(|error| reject(field_error(name, &error)))?;
+        .map_err(|error| reject(field_error(name, error)))?;
     op.check().map_err(|why| reject(DecodeError::Field(format!("{name}.{why}"))))?;
     match submission_id {
         Some(submission_id) => Ok(OpMessage { submission_id, op }),
@@ -175,7 +176,7 @@ fn try_decode_event(value: &Value) -> Result<Option<EventMessage>, DecodeError> 
     budget::EVENT.check(value)?;
     let name = message_type(value).ok_or(DecodeError::NotAMessage)?;
     let Some(event) = Event::from_payload(name, value) else { return Ok(None) };
-    let event = event.map_err(|error| field_error(name, &error))?;
+    let event = event.map_err(|error| field_error(name, error))?;
     let stream: Option<StreamCursor> = cursor(name, value, "stream")?;
     let directory: Option<DirectoryCursor> = cursor(name, value, "directoryStream")?;
     let wrong = |why: &str| Err(DecodeError::Field(format!("{name}.{why}")));
@@ -207,16 +208,10 @@ fn try_decode_event(value: &Value) -> Result<Option<EventMessage>, DecodeError> 
     Ok(Some(EventMessage { stream, directory, event }))
 }
 
-fn cursor<T: for<'de> Deserialize<'de>>(
-    name: &str,
-    value: &Value,
-    field: &str,
-) -> Result<Option<T>, DecodeError> {
+fn cursor<T: FromJson>(name: &str, value: &Value, field: &str) -> Result<Option<T>, DecodeError> {
     value
         .get(field)
-        .map(|cursor| {
-            T::deserialize(cursor).map_err(|error| DecodeError::Field(format!("{name}.{field}: {error}")))
-        })
+        .map(|cursor| T::from_json(cursor.clone()).map_err(|error| field_error(name, error.at(field))))
         .transpose()
 }
 
@@ -230,8 +225,8 @@ fn message_type(value: &Value) -> Option<&str> {
     name.split('.').all(segment).then_some(name)
 }
 
-fn field_error(name: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> DecodeError {
-    DecodeError::Field(format!("{name}.{}: {}", error.path(), error.inner()))
+fn field_error(name: &str, error: JsonError) -> DecodeError {
+    DecodeError::Field(error.at(name).to_string())
 }
 
 #[cfg(test)]

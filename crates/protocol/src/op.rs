@@ -1,5 +1,6 @@
 //! What a view may ask of the engine.
 
+use panelot_base::json::{FromJson, JsonError};
 use panelot_base::{ApprovalId, ClientId, ConnectionId, RunId, ThreadId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +29,7 @@ pub enum Receipting {
 }
 
 /// A tab as it was in front. Foreign text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TabIdentity {
     /// `chrome.tabs` id.
@@ -40,7 +41,7 @@ pub struct TabIdentity {
 }
 
 /// What the browser showed when the person sent a message, captured before anything was awaited.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BrowserContext {
     /// When it was captured.
@@ -50,7 +51,7 @@ pub struct BrowserContext {
 }
 
 /// What the person wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInput {
     /// The text; not blank.
@@ -62,7 +63,7 @@ pub struct UserInput {
 }
 
 /// What the person chose for one message instead of the defaults.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnOverrides {
     /// Another model.
@@ -74,7 +75,7 @@ pub struct TurnOverrides {
 }
 
 /// What the person answers to an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum ApprovalDecision {
     /// This once.
@@ -94,7 +95,7 @@ pub enum ApprovalDecision {
 }
 
 /// What the person says of a write whose end was not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolution {
     /// It did not happen: do it (a new attempt).
@@ -106,7 +107,7 @@ pub enum Resolution {
 }
 
 /// What kind of page a view is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Surface {
     /// The side panel.
@@ -118,7 +119,7 @@ pub enum Surface {
 }
 
 /// Opens the conversation with the engine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialize {
     /// Must be [`crate::PROTOCOL`].
@@ -139,7 +140,7 @@ pub struct Initialize {
 }
 
 /// Makes a thread, with its first message when there is one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadCreate {
     /// A model preset.
@@ -157,7 +158,7 @@ pub struct ThreadCreate {
 }
 
 /// Names a thread and nothing else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadOnly {
     /// The thread.
@@ -165,7 +166,7 @@ pub struct ThreadOnly {
 }
 
 /// Asks for older messages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadHistory {
     /// The thread.
@@ -175,7 +176,7 @@ pub struct ThreadHistory {
 }
 
 /// Sends a message; it waits its turn when the thread is busy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSubmit {
     /// The thread.
@@ -188,7 +189,7 @@ pub struct TurnSubmit {
 }
 
 /// Names a run of a thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunOnly {
     /// The thread.
@@ -198,7 +199,7 @@ pub struct RunOnly {
 }
 
 /// Says what became of a write whose end was not seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunResolveUncertain {
     /// The thread.
@@ -210,7 +211,7 @@ pub struct RunResolveUncertain {
 }
 
 /// Answers an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalResponse {
     /// The thread that asks.
@@ -222,7 +223,7 @@ pub struct ApprovalResponse {
 }
 
 /// Changes the settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsUpdate {
     /// The changes, applied together.
@@ -231,7 +232,7 @@ pub struct SettingsUpdate {
 }
 
 /// Tries a connection with a real request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionVerify {
     /// Which.
@@ -242,7 +243,7 @@ pub struct ConnectionVerify {
 }
 
 /// Asks for nothing but an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 pub struct Nothing {}
 
 macro_rules! ops {
@@ -283,9 +284,18 @@ macro_rules! ops {
             pub(crate) fn from_params(
                 name: &str,
                 params: &serde_json::Value,
-            ) -> Option<Result<Self, serde_path_to_error::Error<serde_json::Error>>> {
+            ) -> Option<Result<Self, JsonError>> {
                 match name {
-                    $($wire => Some(serde_path_to_error::deserialize(params).map(Self::$variant)),)*
+                    $($wire => Some(FromJson::from_json(params.clone()).map(Self::$variant)),)*
+                    _ => None,
+                }
+            }
+
+            /// What serde, the oracle of the tests, reads from the same value.
+            #[cfg(test)]
+            pub(crate) fn by_serde(name: &str, params: &serde_json::Value) -> Option<Option<Self>> {
+                match name {
+                    $($wire => Some(serde_json::from_value(params.clone()).ok().map(Self::$variant)),)*
                     _ => None,
                 }
             }

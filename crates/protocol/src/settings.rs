@@ -1,5 +1,6 @@
 //! What the person set up, as views see it. Credentials go in and never come out.
 
+use panelot_base::json::FromJson;
 use panelot_base::{ConnectionId, RuleId, Secret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Text;
 
 /// When the agent must ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionPolicy {
     /// Before everything, even reading.
@@ -20,7 +21,7 @@ pub enum PermissionPolicy {
 }
 
 /// The colour scheme.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Theme {
     /// As the system has it.
@@ -33,7 +34,7 @@ pub enum Theme {
 }
 
 /// The language of the interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 pub enum Language {
     /// As the browser has it.
     #[default]
@@ -48,7 +49,7 @@ pub enum Language {
 }
 
 /// A model of a connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelChoice {
     /// The connection.
@@ -58,7 +59,7 @@ pub struct ModelChoice {
 }
 
 /// A connection as views see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionView {
     /// Identity.
@@ -74,7 +75,7 @@ pub struct ConnectionView {
 }
 
 /// What a rule says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RuleVerdict {
     /// Do it without asking.
@@ -86,7 +87,7 @@ pub enum RuleVerdict {
 }
 
 /// A saved permission rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleView {
     /// Identity.
@@ -100,7 +101,7 @@ pub struct RuleView {
 }
 
 /// Everything that the person set up.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsView {
     /// Grows by one with each change.
@@ -122,7 +123,7 @@ pub struct SettingsView {
 }
 
 /// A credential on its way in.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, FromJson)]
 #[serde(from = "String")]
 pub struct IncomingKey(Secret);
 
@@ -163,7 +164,7 @@ impl JsonSchema for IncomingKey {
 }
 
 /// One change of the settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum SettingsChange {
     /// Add or change a connection.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
+use panelot_base::json::{FromJson, JsonError, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -55,6 +56,13 @@ impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
         let text = String::deserialize(deserializer)?;
         Self::new(text)
             .ok_or_else(|| serde::de::Error::custom(format_args!("text of at most {MAX} bytes expected")))
+    }
+}
+
+impl<const MAX: usize> FromJson for Text<MAX> {
+    fn from_json(value: Value) -> Result<Self, JsonError> {
+        Self::new(String::from_json(value)?)
+            .ok_or_else(|| JsonError::new(["text of at most ", &MAX.to_string(), " bytes expected"].concat()))
     }
 }
 

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use panelot_base::json::FromJson;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One request to a model: the whole conversation, because no provider keeps it for us.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// The model's name exactly as the provider spells it.
@@ -25,7 +26,7 @@ pub struct Request {
 }
 
 /// How to generate. What is `None` is not sent, so that the provider's own default holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Parameters {
     /// Sampling temperature, 0 to 2.
@@ -43,7 +44,7 @@ pub struct Parameters {
 }
 
 /// How much a reasoning model should think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
     /// Quick answers.
@@ -55,7 +56,7 @@ pub enum Effort {
 }
 
 /// A tool as a model sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 pub struct ToolSchema {
     /// Name that the model calls it by.
     pub name: String,
@@ -66,7 +67,7 @@ pub struct ToolSchema {
 }
 
 /// One message of the conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(tag = "role", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Message {
     /// Said by the person, or by the engine in the person's place.
@@ -97,7 +98,7 @@ pub enum Message {
 }
 
 /// A piece of content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Part {
     /// Text.
@@ -123,7 +124,7 @@ impl Part {
 }
 
 /// One call of a tool, as the model asked for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 pub struct ToolCall {
     /// Identifier that the result refers to. Unique within one response; see
     /// [`Response::make_call_ids_unique`](crate::Response::make_call_ids_unique).

@@ -1,7 +1,7 @@
 //! A record of any kind, and its row in a database.
 
+use panelot_base::json::{FromJson, Value};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::settings::{Connection, Grant, Rule, SealedSecret, Settings};
 use crate::{Approval, Environment, Key, Node, Receipt, Run, Table, Thread};
@@ -158,7 +158,7 @@ impl Record {
         if row.version != RECORD_VERSION {
             return Err(fail(format!("its version is {}, this program reads {RECORD_VERSION}", row.version)));
         }
-        let json = row.json.as_str();
+        let json: Value = serde_json::from_str(&row.json).map_err(|error| fail(error.to_string()))?;
         let record = match key.table {
             Table::Approvals => parse::<Approval>(json),
             Table::Connections => parse::<Connection>(json),
@@ -182,11 +182,12 @@ impl Record {
 }
 
 fn body<T: Serialize>(value: &T) -> Result<String, String> {
-    serde_json::to_string(value).map_err(|error| error.to_string())
+    // By way of a value, like everything that is written: a second serializer for every type would double its code.
+    serde_json::to_value(value).map(|value| value.to_string()).map_err(|error| error.to_string())
 }
 
-fn parse<T: DeserializeOwned + Into<Record>>(json: &str) -> Result<Record, String> {
-    serde_json::from_str::<T>(json).map(Into::into).map_err(|error| error.to_string())
+fn parse<T: FromJson + Into<Record>>(value: Value) -> Result<Record, String> {
+    T::from_json(value).map(Into::into).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a call is recorded as dispatched in the commit that its dispatch waits for, and needs a permit.
 
+use panelot_base::json::FromJson;
 use panelot_base::{ItemId, RunId};
 use panelot_gatekeeper as gate;
 use panelot_protocol::event::{Event, ItemStart};
@@ -9,7 +10,7 @@ use panelot_protocol::snapshot::{ItemKind, ItemMeta};
 use panelot_records::node::ResultOutcome;
 use panelot_records::{Call as CallRecord, CallState, Run, RunState};
 use panelot_tools::{
-    Call, Effect as ToolEffect, HostAccess, TargetError, TargetFacts, TargetKind, is_secret_field,
+    Call, Effect as ToolEffect, HostAccess, Target, TargetError, TargetFacts, TargetKind, is_secret_field,
     target_refusal,
 };
 use serde_json::json;
@@ -188,7 +189,7 @@ impl ThreadMachine {
             _ => None,
         };
         if let Some(approval) = approved {
-            let target = approval.target.clone().and_then(|target| serde_json::from_value(target).ok());
+            let target = approval.target.clone().and_then(|target| Target::from_json(target).ok());
             let shown = gate::Approved {
                 tool: &approval.tool,
                 arguments: &approval.arguments,

@@ -165,3 +165,62 @@ fn a_private_answer_needs_no_cursor() {
         OpMessage { submission_id: SubmissionId::new("p").unwrap(), op: Op::Ping(crate::op::Nothing {}) };
     assert_eq!(decode_op(&op.to_json()).unwrap(), op);
 }
+
+/// Values of every kind of message, good ones and such that were spoiled in one place.
+fn spoiled(corpus: &str) -> Vec<Value> {
+    let corpus: Value = serde_json::from_str(corpus).unwrap();
+    let mut values = Vec::new();
+    for value in corpus["ops"].as_array().unwrap().iter().chain(corpus["events"].as_array().unwrap()) {
+        values.push(value.clone());
+        for pointer in pointers(value, String::new()) {
+            for spoil in [
+                json!(null),
+                json!(-1),
+                json!(1.5),
+                json!(""),
+                json!("x"),
+                json!(true),
+                json!({}),
+                json!({"kind": "accept"}),
+            ] {
+                let mut spoiled = value.clone();
+                *spoiled.pointer_mut(&pointer).unwrap() = spoil;
+                values.push(spoiled);
+            }
+        }
+    }
+    values
+}
+
+fn pointers(value: &Value, at: String) -> Vec<String> {
+    let mut all = Vec::new();
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(key, value)| (format!("{at}/{key}"), value)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(index, value)| (format!("{at}/{index}"), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (pointer, child) in children {
+        all.push(pointer.clone());
+        all.extend(pointers(child, pointer));
+    }
+    all
+}
+
+#[test]
+fn messages_are_read_as_serde_reads_them() {
+    let mut read = 0;
+    for value in spoiled(include_str!("../../schema/corpus.json")) {
+        let Some(name) = value["type"].as_str() else { continue };
+        if let Some(by_us) = Op::from_params(name, &value) {
+            assert_eq!(by_us.ok(), Op::by_serde(name, &value).unwrap(), "{value}");
+            read += 1;
+        }
+        if let Some(by_us) = Event::from_payload(name, &value) {
+            assert_eq!(by_us.ok(), Event::by_serde(name, &value).unwrap(), "{value}");
+            read += 1;
+        }
+    }
+    assert!(read > 500, "{read}");
+}

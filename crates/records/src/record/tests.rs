@@ -82,3 +82,68 @@ fn a_receipt_lies_under_its_client_and_submission() {
     assert_eq!(record.key(), key);
     assert_eq!(Record::from_row(&key, &record.to_row().unwrap()).unwrap(), record);
 }
+
+#[test]
+fn records_are_read_as_serde_reads_them() {
+    use panelot_base::json::FromJson;
+    fn same<T: FromJson + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(
+        value: &serde_json::Value,
+    ) {
+        let keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+        assert!(T::from_json(value.clone()).is_ok(), "{value}");
+        for key in keys {
+            for spoil in [
+                None,
+                Some(json!(null)),
+                Some(json!("x")),
+                Some(json!(3)),
+                Some(json!({})),
+                Some(json!({"type": "done"})),
+            ] {
+                let mut spoiled = value.clone();
+                match spoil {
+                    Some(spoil) => spoiled[&key] = spoil,
+                    None => drop(spoiled.as_object_mut().unwrap().remove(&key)),
+                }
+                assert_eq!(
+                    T::from_json(spoiled.clone()).ok(),
+                    serde_json::from_value::<T>(spoiled.clone()).ok(),
+                    "{spoiled}"
+                );
+            }
+        }
+    }
+    same::<Node>(
+        &json!({"thread": "t", "seq": 1, "parent": null, "at": 5, "turn": "u", "body": {"type": "assistant", "item": "i",
+        "text": "x", "reasoning": "", "calls": [{"item": "c", "name": "n", "arguments": "{}"}], "connection": "k", "model": "m",
+        "usage": {"input": 1, "output": 2}, "incomplete": false}}),
+    );
+    same::<crate::Run>(
+        &json!({"id": "r", "thread": "t", "turn": "u", "revision": 4, "state": "waiting_approval", "order": 1,
+        "client": "c", "submission": "s", "createdAt": 1, "updatedAt": 2, "batch": {"assistantSeq": 2, "calls": [
+        {"item": "i", "state": {"type": "dispatched", "attempt": 1, "at": 9}}]}, "overrides": {"policy": "auto"}}),
+    );
+    same::<crate::Approval>(
+        &json!({"id": "a", "thread": "t", "run": "r", "turn": "u", "item": "i", "revision": 0, "tool": "click",
+        "arguments": {"ref": "x"}, "origin": "https://a.test", "flags": ["host_permission"], "target": null, "digest": "d",
+        "state": {"type": "decided", "decision": {"kind": "decline", "note": null}, "at": 3, "byDeadline": true},
+        "requestedAt": 1, "deadlineAt": 2}),
+    );
+    same::<crate::Thread>(
+        &json!({"id": "t", "revision": 0, "title": "x", "titleSource": "firstLine", "createdAt": 1, "updatedAt": 1,
+        "leaf": null, "nextSeq": 1, "nextOrder": 1, "openRuns": ["r"], "stats": {"turns": 1, "totalTokens": 2}}),
+    );
+    same::<Receipt>(&json!({"client": "c", "submission": "s", "op": "x", "payloadDigest": "d", "at": 1,
+        "outcome": {"type": "rejected", "code": "internal", "message": "m", "thread": null}}));
+    same::<crate::Environment>(
+        &json!({"system": "s", "tools": [{}], "model": {"connection": "c", "model": "m"}}),
+    );
+    same::<crate::Connection>(
+        &json!({"id": "c", "revision": 0, "name": "n", "baseUrl": "https://a.test", "models": ["m"],
+        "hasKey": true, "createdAt": 1}),
+    );
+    same::<Settings>(
+        &json!({"revision": 1, "defaultModel": {"connection": "c", "model": "m"}, "policy": "auto", "language": "",
+        "theme": "", "prompt": ""}),
+    );
+}
