@@ -11,6 +11,8 @@ import { Testkit } from "./testkit.mjs";
 import * as wire from "./wire.mjs";
 
 const PANEL = { width: 400, height: 800 };
+/** Of the window beside the panel, where people look at both. */
+const SITE_WIDTH = 960;
 /** The worker hears of a new failpoint by an event; nothing tells when it did. */
 const FAILPOINT_ARMED_MS = 500;
 const CONNECTION = "testkit";
@@ -35,6 +37,7 @@ export class Panelot {
       ignoreDefaultArgs: ["--disable-extensions", "--enable-automation"],
     });
     const panelot = new Panelot(testkit, context, profile, extensionId(extension));
+    panelot.headless = headless;
     if (branded) {
       const session = await context.browser().newBrowserCDPSession();
       panelot.id = (await session.send("Extensions.loadUnpacked", { path: extension })).id;
@@ -103,8 +106,25 @@ export class Panelot {
       { url: this.url("sidepanel.html"), ...PANEL },
     );
     const page = await opened;
-    await page.setViewportSize(PANEL);
+    if (this.headless) await page.setViewportSize(PANEL);
+    else await this.#standBeside(page);
     return page;
+  }
+
+  /** Puts the panel's window at the right of the other one, on a screen that people see. */
+  async #standBeside(panel) {
+    const { id } = await panel.evaluate(() => chrome.windows.getCurrent());
+    await this.console.evaluate(
+      async ({ id, width, site }) => {
+        const [left, top] = [screen.availLeft, screen.availTop];
+        const height = Math.min(screen.availHeight, 900);
+        const beside = Math.min(site, screen.availWidth - width);
+        const { id: other } = await chrome.windows.getCurrent();
+        await chrome.windows.update(other, { left, top, width: beside, height });
+        await chrome.windows.update(id, { left: left + beside, top, width, height, focused: true });
+      },
+      { id, width: PANEL.width, site: SITE_WIDTH },
+    );
   }
 
   /** Opens the full-page chat, on a thread if one is named. */
