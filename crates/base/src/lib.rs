@@ -11,6 +11,7 @@ pub mod json;
 pub mod limits;
 mod safe_url;
 mod secret;
+mod sorted;
 mod time;
 
 pub use id::{
@@ -19,4 +20,5 @@ pub use id::{
 };
 pub use safe_url::SafeUrl;
 pub use secret::Secret;
+pub use sorted::{SortedMap, SortedSet};
 pub use time::Timestamp;
