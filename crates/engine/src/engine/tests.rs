@@ -1,1 +1,309 @@
-//! The engine as a whole, input by input: what it commits, tells and orders.
+//! Decisions of the engine alone: what it answers, what it ignores, what it survives.
+
+use panelot_base::{ItemId, ModelCallId, RunId, SessionId, SubmissionId, ThreadId, Timestamp, TurnId};
+use panelot_protocol::event::ErrorCode;
+use panelot_protocol::{Event, OpMessage, PROTOCOL, SCHEMA_HASH};
+use panelot_records::run::{Batch, Call, Overrides};
+use panelot_records::thread::{Stats, TitleSource};
+use panelot_records::{Body, CallState, Connection, Node, Record, Run, RunState, Thread, ThreadHead, Write};
+use panelot_tools::TargetError;
+use serde_json::{Value, json};
+
+use super::{Boot, Engine};
+use crate::input::{ConnectionHandle, Input, ModelInput, TargetPhase};
+use crate::step::{Effect, Step};
+
+const VIEW: ConnectionHandle = ConnectionHandle(1);
+const NOW: Timestamp = Timestamp(1_000_000);
+
+fn thread(open_runs: Vec<RunId>, leaf: Option<u64>) -> Thread {
+    Thread {
+        id: ThreadId::new("thread").unwrap(),
+        revision: 3,
+        title: "Order".into(),
+        title_source: TitleSource::FirstLine,
+        created_at: NOW,
+        updated_at: NOW,
+        leaf,
+        next_seq: leaf.map_or(1, |leaf| leaf + 1),
+        next_order: 2,
+        open_runs,
+        pinned: false,
+        archived: false,
+        folder: None,
+        preset: None,
+        tags: Vec::new(),
+        stats: Stats::default(),
+        fence_seed: "seed".into(),
+        deleted_at: None,
+    }
+}
+
+fn connection() -> Connection {
+    Connection {
+        id: panelot_base::ConnectionId::new("conn").unwrap(),
+        revision: 0,
+        name: "Test".into(),
+        base_url: panelot_base::SafeUrl::new("http://localhost:1/v1"),
+        models: vec!["m".into()],
+        has_key: false,
+        created_at: NOW,
+    }
+}
+
+fn boot(threads: Vec<Thread>) -> Boot {
+    Boot {
+        epoch: 1,
+        session: SessionId::new("session").unwrap(),
+        seed: [1; 16],
+        browser_language: "en".into(),
+        settings: None,
+        connections: vec![connection()],
+        rules: Vec::new(),
+        rules_unreadable: false,
+        grants: Vec::new(),
+        threads,
+        quarantined: std::collections::BTreeSet::new(),
+        problems: Vec::new(),
+    }
+}
+
+fn op(engine: &mut Engine, id: &str, mut op: Value) -> Vec<Step> {
+    op["submissionId"] = json!(id);
+    let message: OpMessage = panelot_protocol::decode_op(&op).unwrap();
+    let input = Input::Op { from: VIEW, message, receipt: None };
+    engine.handle(NOW, input)
+}
+
+fn initialize(engine: &mut Engine, subscribe: Option<&str>) -> Vec<Event> {
+    let mut message =
+        json!({"type": "initialize", "protocol": PROTOCOL, "schemaHash": SCHEMA_HASH, "clientId": "client"});
+    if let Some(thread) = subscribe {
+        message["subscribe"] = json!(thread);
+    }
+    events(&op(engine, "hello", message))
+}
+
+/// An engine with one view, and what is stored of one thread.
+fn engine_with(head: ThreadHead) -> (Engine, Vec<Step>) {
+    let (mut engine, _) = Engine::new(boot(vec![head.thread.clone()]));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let thread = head.thread.id.clone();
+    let steps = engine.handle(NOW, Input::Loaded { thread, head: Some(Box::new(head)) });
+    (engine, steps)
+}
+
+fn events(steps: &[Step]) -> Vec<Event> {
+    let sent = |effect: &Effect| match effect {
+        Effect::Send { message, .. } => Some(message.event.clone()),
+        _ => None,
+    };
+    steps.iter().flat_map(|step| &step.effects).filter_map(sent).collect()
+}
+
+fn written_run(steps: &[Step]) -> Option<Run> {
+    let writes = steps.iter().filter_map(|step| step.commit.as_ref()).flat_map(|commit| &commit.writes);
+    let run = |write: &Write| match write {
+        Write::Put(Record::Run(run)) => Some(run.clone()),
+        _ => None,
+    };
+    writes.filter_map(run).last()
+}
+
+fn model_calls(steps: &[Step]) -> Vec<ModelCallId> {
+    let call = |effect: &Effect| match effect {
+        Effect::CallModel(call) => Some(call.call.clone()),
+        _ => None,
+    };
+    steps.iter().flat_map(|step| &step.effects).filter_map(call).collect()
+}
+
+fn run(batch: Option<Batch>, leaf: u64) -> Run {
+    Run {
+        id: RunId::new("run").unwrap(),
+        thread: ThreadId::new("thread").unwrap(),
+        turn: TurnId::new("turn").unwrap(),
+        revision: 2,
+        state: RunState::Running,
+        order: 1,
+        client: panelot_base::ClientId::new("client").unwrap(),
+        submission: SubmissionId::new("s").unwrap(),
+        queued_text: None,
+        default_tab: None,
+        overrides: Overrides::default(),
+        environment: Some(environment_digest()),
+        model: Some(panelot_records::run::ModelChoice { connection: connection().id, model: "m".into() }),
+        leaf: Some(leaf),
+        partial: None,
+        batch,
+        model_calls: 1,
+        failures: 0,
+        usage: panelot_records::node::Usage::default(),
+        stop_reason: None,
+        error: None,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+fn environment_digest() -> panelot_base::EnvironmentDigest {
+    let environment = panelot_records::Environment {
+        system: "system".into(),
+        tools: Vec::new(),
+        model: panelot_records::run::ModelChoice { connection: connection().id, model: "m".into() },
+        parameters: Value::Null,
+    };
+    environment.digest()
+}
+
+fn assistant(seq: u64, calls: Vec<panelot_records::StoredCall>) -> Node {
+    Node {
+        thread: ThreadId::new("thread").unwrap(),
+        seq,
+        parent: None,
+        at: NOW,
+        turn: TurnId::new("turn").unwrap(),
+        body: Body::Assistant {
+            item: ItemId::new("message").unwrap(),
+            text: String::new(),
+            reasoning: String::new(),
+            calls,
+            connection: connection().id,
+            model: "m".into(),
+            usage: None,
+            incomplete: false,
+        },
+    }
+}
+
+fn stored_call(name: &str) -> panelot_records::StoredCall {
+    panelot_records::StoredCall {
+        item: ItemId::new("call").unwrap(),
+        name: name.into(),
+        arguments: "{}".into(),
+        vendor: std::collections::BTreeMap::new(),
+    }
+}
+
+fn head_with_batch(calls: Vec<panelot_records::StoredCall>, state: CallState) -> ThreadHead {
+    let item = ItemId::new("call").unwrap();
+    let call = Call { item, state, target: None, attempts: 0, approval: None };
+    let run = run(Some(Batch { assistant_seq: 1, calls: vec![call] }), 1);
+    ThreadHead {
+        thread: thread(vec![run.id.clone()], Some(1)),
+        runs: vec![run],
+        approvals: Vec::new(),
+        page: vec![assistant(1, calls)],
+        has_older: false,
+    }
+}
+
+#[test]
+fn a_damaged_batch_whose_call_its_message_does_not_have_is_passed_over() {
+    let (_, steps) = engine_with(head_with_batch(Vec::new(), CallState::Proposed));
+    assert_eq!(model_calls(&steps).len(), 1, "the run goes on");
+}
+
+#[test]
+fn a_read_that_a_death_cut_off_is_looked_up_again_and_a_target_that_nobody_awaits_is_ignored() {
+    let state = CallState::Dispatched { attempt: 1, at: NOW };
+    let (mut engine, steps) = engine_with(head_with_batch(vec![stored_call("read_page")], state));
+    let looked_up = |step: &Step| step.effects.iter().any(|effect| matches!(effect, Effect::FindTarget(_)));
+    assert!(steps.iter().any(looked_up));
+    let target = |phase| Input::Target {
+        thread: ThreadId::new("thread").unwrap(),
+        item: ItemId::new("call").unwrap(),
+        phase,
+        found: Err(TargetError::NoDefaultTab),
+    };
+    let ignored = engine.handle(NOW, target(TargetPhase::Dispatch));
+    assert!(ignored.iter().all(|step| step.commit.is_none() && step.effects.is_empty()), "{ignored:?}");
+    let stop = op(&mut engine, "stop", json!({"type": "turn.interrupt", "threadId": "thread"}));
+    assert_eq!(written_run(&stop).unwrap().state, RunState::Cancelled);
+    let late = engine.handle(NOW, target(TargetPhase::Judge));
+    assert!(late.iter().all(|step| step.commit.is_none() && step.effects.is_empty()), "{late:?}");
+}
+
+#[test]
+fn what_a_dropped_thread_had_under_way_moves_nothing_when_it_comes_back() {
+    let (mut engine, _) = Engine::new(boot(Vec::new()));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let made = op(&mut engine, "new", json!({"type": "thread.create", "input": {"text": "hi"}}));
+    let call = model_calls(&made).pop().unwrap();
+    let thread = made[0].threads[0].clone();
+    engine.drop_thread(&thread);
+    assert!(!engine.is_busy());
+    let event = ModelInput::Delta { text: "late".into(), reasoning: String::new() };
+    let late = engine.handle(NOW, Input::Model { thread, call, event });
+    assert!(events(&late).is_empty());
+}
+
+#[test]
+fn a_thread_that_is_set_aside_says_so_to_every_command_but_its_deletion() {
+    let stored = thread(vec![RunId::new("run").unwrap()], Some(1));
+    let mut boot = boot(vec![stored.clone()]);
+    boot.quarantined.insert(stored.id.clone());
+    let (mut engine, steps) = Engine::new(boot);
+    assert!(steps.iter().all(|step| step.effects.is_empty()), "it is not even loaded");
+    engine.handle(NOW, Input::Connected(VIEW));
+    let code = |events: &[Event]| {
+        events.iter().find_map(|event| match event {
+            Event::Error(it) => Some(it.error.code),
+            Event::CommandRejected(it) => Some(it.code),
+            _ => None,
+        })
+    };
+    assert_eq!(code(&initialize(&mut engine, Some("thread"))), Some(ErrorCode::Quarantined));
+    let subscribe = op(&mut engine, "a", json!({"type": "thread.subscribe", "threadId": "thread"}));
+    assert_eq!(code(&events(&subscribe)), Some(ErrorCode::Quarantined));
+    let submit = json!({"type": "turn.submit", "threadId": "thread", "input": {"text": "hi"}});
+    assert_eq!(code(&events(&op(&mut engine, "b", submit))), Some(ErrorCode::Quarantined));
+    assert_eq!(engine.needs(&Input::Load { thread: stored.id }), None);
+    let delete = events(&op(&mut engine, "c", json!({"type": "thread.delete", "threadId": "thread"})));
+    assert!(matches!(delete[0], Event::CommandAck(_)), "{delete:?}");
+}
+
+#[test]
+fn a_second_handshake_on_a_port_replaces_the_first_with_its_subscription() {
+    let head = ThreadHead {
+        thread: thread(Vec::new(), None),
+        runs: Vec::new(),
+        approvals: Vec::new(),
+        page: Vec::new(),
+        has_older: false,
+    };
+    let (mut engine, _) = engine_with(head);
+    let first = initialize(&mut engine, Some("thread"));
+    assert!(first.iter().any(|event| matches!(event, Event::ThreadSnapshot(_))));
+    initialize(&mut engine, None);
+    let submit = json!({"type": "turn.submit", "threadId": "thread", "input": {"text": "hi"}});
+    let heard = events(&op(&mut engine, "a", submit));
+    assert!(
+        heard.iter().all(|event| !matches!(event, Event::TurnStart(_) | Event::ItemStored(_))),
+        "{heard:?}"
+    );
+}
+
+#[test]
+fn a_view_that_moves_to_another_thread_hears_nothing_more_of_the_first() {
+    let (mut engine, _) = Engine::new(boot(Vec::new()));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let first = op(&mut engine, "a", json!({"type": "thread.create", "input": {"text": "one"}}));
+    let call = model_calls(&first).pop().unwrap();
+    op(&mut engine, "b", json!({"type": "thread.create"}));
+    let event = ModelInput::Delta { text: "word".into(), reasoning: String::new() };
+    let thread = first[0].threads[0].clone();
+    let heard = events(&engine.handle(NOW, Input::Model { thread, call, event }));
+    assert!(heard.iter().all(|event| event.thread_id().is_none()), "{heard:?}");
+}
+
+#[test]
+fn nothing_wakes_an_engine_in_which_nothing_waits() {
+    let (mut engine, _) = engine_with(head_with_batch(vec![stored_call("read_page")], CallState::Proposed));
+    assert_eq!(engine.next_wake(), None, "a target that is looked up has no time of its own");
+    op(&mut engine, "stop", json!({"type": "turn.interrupt", "threadId": "thread"}));
+    assert_eq!(engine.next_wake(), None);
+}
