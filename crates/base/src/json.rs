@@ -95,8 +95,11 @@ pub trait FromJson: Sized {
     }
 }
 
-/// The fields of an object, taken out one by one.
-pub struct Fields(Map<String, Value>);
+/// The fields of an object, taken out one by one. What is wrong is noted, and told by [`Fields::finish`].
+pub struct Fields {
+    left: Map<String, Value>,
+    error: Option<JsonError>,
+}
 
 impl Fields {
     /// The fields of an object.
@@ -105,7 +108,7 @@ impl Fields {
     /// [`JsonError`] when the value is something else.
     pub fn of(value: Value) -> Result<Self, JsonError> {
         match value {
-            Value::Object(fields) => Ok(Self(fields)),
+            Value::Object(left) => Ok(Self { left, error: None }),
             other => Err(JsonError::expected("an object", &other)),
         }
     }
@@ -113,37 +116,47 @@ impl Fields {
     /// The object that is left.
     #[must_use]
     pub fn into_value(self) -> Value {
-        Value::Object(self.0)
+        Value::Object(self.left)
     }
 
-    /// A field that must be there, unless its type says what an absent one means.
-    ///
-    /// # Errors
-    /// [`JsonError`] when it is missing or wrong.
-    pub fn required<T: FromJson>(&mut self, key: &str) -> Result<T, JsonError> {
-        match self.0.remove(key) {
-            Some(value) => T::from_json(value).map_err(|error| error.at(key)),
-            None => T::absent().ok_or_else(|| JsonError::new("missing").at(key)),
+    /// A field that must be there, unless its type says what an absent one means. None when it is missing or wrong.
+    pub fn required<T: FromJson>(&mut self, key: &str) -> Option<T> {
+        match self.left.remove(key) {
+            Some(value) => self.note(key, T::from_json(value)),
+            None => T::absent().or_else(|| self.fail(key, JsonError::new("missing"))),
         }
     }
 
-    /// A field that may be absent.
-    ///
-    /// # Errors
-    /// [`JsonError`] when it is wrong.
-    pub fn or_default<T: FromJson + Default>(&mut self, key: &str) -> Result<T, JsonError> {
+    /// A field that may be absent. None when it is wrong.
+    pub fn or_default<T: FromJson + Default>(&mut self, key: &str) -> Option<T> {
         self.or_else(key, T::default)
     }
 
-    /// A field that may be absent, and what it is then.
-    ///
-    /// # Errors
-    /// [`JsonError`] when it is wrong.
-    pub fn or_else<T: FromJson>(&mut self, key: &str, absent: impl FnOnce() -> T) -> Result<T, JsonError> {
-        match self.0.remove(key) {
-            Some(value) => T::from_json(value).map_err(|error| error.at(key)),
-            None => Ok(absent()),
+    /// A field that may be absent, and what it is then. None when it is wrong.
+    pub fn or_else<T: FromJson>(&mut self, key: &str, absent: impl FnOnce() -> T) -> Option<T> {
+        match self.left.remove(key) {
+            Some(value) => self.note(key, T::from_json(value)),
+            None => Some(absent()),
         }
+    }
+
+    fn note<T>(&mut self, key: &str, read: Result<T, JsonError>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(error) => self.fail(key, error),
+        }
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, key: &str, error: JsonError) {
+        if self.error.is_none() {
+            self.error = Some(error.at(key));
+        }
+    }
+
+    fn fail<T>(&mut self, key: &str, error: JsonError) -> Option<T> {
+        self.keep(key, error);
+        None
     }
 
     /// The text that says which variant it is.
@@ -151,18 +164,25 @@ impl Fields {
     /// # Errors
     /// [`JsonError`] when it is missing or no text.
     pub fn tag(&mut self, key: &str) -> Result<String, JsonError> {
-        self.required(key)
+        match self.required(key) {
+            Some(tag) => Ok(tag),
+            None => Err(self.error.take().unwrap_or_else(|| JsonError::new("missing").at(key))),
+        }
     }
 
     /// Refuses what was not taken.
+    pub fn deny_unknown(&mut self) {
+        if let Some(key) = self.left.keys().next().cloned() {
+            self.keep(&key, JsonError::new("unknown field"));
+        }
+    }
+
+    /// Whether everything was right.
     ///
     /// # Errors
-    /// [`JsonError`] names the first field that is left.
-    pub fn deny_unknown(&self) -> Result<(), JsonError> {
-        match self.0.keys().next() {
-            Some(key) => Err(JsonError::new("unknown field").at(key)),
-            None => Ok(()),
-        }
+    /// The first [`JsonError`] that was noted.
+    pub fn finish(self) -> Result<(), JsonError> {
+        self.error.map_or(Ok(()), Err)
     }
 }
 
@@ -267,14 +287,14 @@ impl<T: FromJson> FromJson for Box<T> {
 
 impl FromJson for Map<String, Value> {
     fn from_json(value: Value) -> Result<Self, JsonError> {
-        Fields::of(value).map(|fields| fields.0)
+        Fields::of(value).map(|fields| fields.left)
     }
 }
 
 impl<T: FromJson> FromJson for BTreeMap<String, T> {
     fn from_json(value: Value) -> Result<Self, JsonError> {
         let mut read = Self::new();
-        for (key, value) in Fields::of(value)?.0 {
+        for (key, value) in Fields::of(value)?.left {
             let item = T::from_json(value).map_err(|error| error.at(&key))?;
             read.insert(key, item);
         }
@@ -303,12 +323,14 @@ mod tests {
     #[test]
     fn the_path_of_what_is_wrong_is_told_from_the_root() {
         let mut fields = Fields::of(json!({"a": [{"b": 1}, {"b": "x"}]})).unwrap();
-        let error = fields.required::<Vec<std::collections::BTreeMap<String, u32>>>("a").unwrap_err();
+        assert_eq!(fields.required::<Vec<std::collections::BTreeMap<String, u32>>>("a"), None);
+        let error = fields.finish().unwrap_err();
         assert_eq!(error.to_string(), "a[1].b: a whole number expected, not a text");
         assert_eq!(error.path(), "a[1].b");
-        let missing = Fields::of(json!({})).unwrap().required::<u32>("n").unwrap_err();
-        assert_eq!(missing.to_string(), "n: missing");
-        assert_eq!(Fields::of(json!({})).unwrap().required::<Option<u32>>("n"), Ok(None));
+        let mut fields = Fields::of(json!({})).unwrap();
+        assert_eq!((fields.required::<u32>("n"), fields.required::<u32>("m")), (None, None));
+        assert_eq!(fields.finish().unwrap_err().to_string(), "n: missing", "the first counts");
+        assert_eq!(Fields::of(json!({})).unwrap().required::<Option<u32>>("n"), Some(None));
     }
 
     #[test]

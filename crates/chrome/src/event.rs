@@ -202,13 +202,14 @@ struct TabId {
 impl FromJson for Sender {
     fn from_json(value: Value) -> Result<Self, JsonError> {
         let mut fields = Fields::of(value)?;
-        Ok(Self {
-            id: fields.required("id")?,
-            url: fields.or_default("url")?,
-            origin: fields.or_default("origin")?,
-            document_id: fields.required("documentId")?,
-            tab_id: fields.required::<Option<TabId>>("tab")?.and_then(|tab| tab.id),
-        })
+        let sender = Self {
+            id: fields.required("id").flatten(),
+            url: fields.or_default("url").unwrap_or_default(),
+            origin: fields.or_default("origin").unwrap_or_default(),
+            document_id: fields.required("documentId").flatten(),
+            tab_id: fields.required::<Option<TabId>>("tab").flatten().and_then(|tab| tab.id),
+        };
+        fields.finish().map(|()| sender)
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a type's definition to its `FromJson`.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Error, Fields, FieldsNamed, Ident, Result, Variant};
 
 use crate::attributes::{Attributes, DefaultValue};
@@ -65,27 +65,38 @@ fn read_fields(
     target: &TokenStream,
     fields: &FieldsNamed,
 ) -> Result<TokenStream> {
-    let mut reads = Vec::new();
+    let (mut reads, mut idents, mut found) = (Vec::new(), Vec::new(), Vec::new());
     for field in &fields.named {
         let own = Attributes::read(&field.attrs)?;
         let Some(ident) = &field.ident else { continue };
         let plain = ident.to_string();
         let key = own.rename.unwrap_or_else(|| case.map_or_else(|| plain.clone(), |case| case.field(&plain)));
-        reads.push(match (own.default, &attributes.default) {
-            (Some(DefaultValue::Trait), _) => quote!(#ident: fields.or_default(#key)?),
-            (Some(DefaultValue::Function(function)), _) => quote!(#ident: fields.or_else(#key, #function)?),
-            (None, Some(_)) => quote!(#ident: fields.or_else(#key, || default.#ident)?),
-            (None, None) => quote!(#ident: fields.required(#key)?),
-        });
+        let local = format_ident!("field_{}", plain);
+        let read = match (own.default, &attributes.default) {
+            (Some(DefaultValue::Trait), _) => quote!(fields.or_default(#key)),
+            (Some(DefaultValue::Function(function)), _) => quote!(fields.or_else(#key, #function)),
+            (None, Some(_)) => quote!(fields.or_else(#key, || default.#ident)),
+            (None, None) => quote!(fields.required(#key)),
+        };
+        reads.push(quote!(let #local = #read;));
+        idents.push(ident);
+        found.push(local);
     }
     let default =
         attributes.default.as_ref().map(|_| quote!(let default: Self = ::core::default::Default::default();));
-    let deny = attributes.deny_unknown_fields.then(|| quote!(fields.deny_unknown()?;));
+    let deny = attributes.deny_unknown_fields.then(|| quote!(fields.deny_unknown();));
+    // All fields are read before the first error counts: one way out makes far less code than one for each field.
     Ok(quote! {
         #default
-        let read = #target { #(#reads),* };
+        #(#reads)*
         #deny
-        ::core::result::Result::Ok(read)
+        match (fields.finish(), #(#found,)*) {
+            (::core::result::Result::Ok(()), #(::core::option::Option::Some(#found),)*) => {
+                ::core::result::Result::Ok(#target { #(#idents: #found),* })
+            }
+            (::core::result::Result::Err(error), ..) => ::core::result::Result::Err(error),
+            _ => ::core::result::Result::Err(::panelot_base::json::JsonError::new("missing")),
+        }
     })
 }
 
