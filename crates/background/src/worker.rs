@@ -1,12 +1,11 @@
 //! The life of one instance: open the store, start the runtime, pass events on.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use js_sys::Array;
 use panelot_base::json::FromJson;
-use panelot_base::{IdSource, SessionId, ThreadId};
+use panelot_base::{IdSource, SessionId, SortedSet, ThreadId};
 
 use panelot_chrome::{Chrome, ChromeEvent, PortId, Ports as ChromePorts, i18n, storage};
 use panelot_engine::{Boot, ConnectionHandle};
@@ -44,7 +43,7 @@ struct BootMessage {
 struct Worker {
     ports: Rc<ChromePorts>,
     tabs: Rc<Tabs>,
-    open: RefCell<BTreeSet<u64>>,
+    open: RefCell<SortedSet<u64>>,
     /// None while the database cannot be used; then this says why.
     runtime: RefCell<Result<Rc<Runtime<Shell>>, String>>,
 }

@@ -30,7 +30,7 @@ fn write_canonical(value: &Value, out: &mut String) {
         }
         Value::Object(fields) => {
             let mut keys: Vec<_> = fields.iter().collect();
-            keys.sort_by(|a, b| a.0.cmp(b.0));
+            keys.sort_unstable_by(|a, b| a.0.cmp(b.0));
             out.push('{');
             for (index, (key, item)) in keys.into_iter().enumerate() {
                 if index > 0 {

@@ -3,8 +3,7 @@
 //! Whatever was interrupted: each call gets exactly one result, orphan results are dropped, empty messages are left
 //! out, and everything that neither the person nor the engine wrote stands inside a fence.
 
-use std::collections::BTreeMap;
-
+use panelot_base::SortedMap;
 use panelot_base::digest::sha256_hex;
 use panelot_base::json::FromJson;
 use panelot_base::limits::FAILURES_REMIND;
@@ -103,8 +102,8 @@ fn seed_bytes(seed: &str) -> [u8; 16] {
 }
 
 /// The newest result of each call. A result that was corrected later (a late report) is one node, so there is one.
-fn results_of(path: &[Node]) -> BTreeMap<String, (u64, ResultText)> {
-    let mut results = BTreeMap::new();
+fn results_of(path: &[Node]) -> SortedMap<String, (u64, ResultText)> {
+    let mut results = SortedMap::new();
     for node in path {
         if let Body::ToolResult { item, outcome, content, foreign, origin, .. } = &node.body {
             let text = ResultText {
@@ -129,7 +128,7 @@ struct ResultText {
 struct Builder {
     seed: [u8; 16],
     messages: Vec<Message>,
-    results: BTreeMap<String, (u64, ResultText)>,
+    results: SortedMap<String, (u64, ResultText)>,
 }
 
 impl Builder {

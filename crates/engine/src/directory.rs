@@ -1,10 +1,8 @@
 //! What is not of one thread: the settings, the connections, the permission rules and grants, the list of threads.
 
-use std::collections::BTreeMap;
-
 use panelot_base::json::FromJson;
 use panelot_base::limits::{CONNECTIONS_MAX, RULES_MAX};
-use panelot_base::{ConnectionId, RuleId, SafeUrl, Secret, SessionId, ThreadId, Timestamp};
+use panelot_base::{ConnectionId, RuleId, SafeUrl, Secret, SessionId, SortedMap, ThreadId, Timestamp};
 use panelot_gatekeeper as gate;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
@@ -25,13 +23,13 @@ pub(crate) struct Directory {
     pub(crate) session: SessionId,
     pub(crate) browser_language: String,
     pub(crate) settings: Settings,
-    pub(crate) connections: BTreeMap<ConnectionId, Connection>,
-    pub(crate) rules: BTreeMap<RuleId, Rule>,
+    pub(crate) connections: SortedMap<ConnectionId, Connection>,
+    pub(crate) rules: SortedMap<RuleId, Rule>,
     /// Whether a stored rule could not be read, so that nothing may be allowed silently.
     pub(crate) rules_unreadable: bool,
     pub(crate) grants: Vec<Grant>,
-    pub(crate) threads: BTreeMap<ThreadId, ThreadMeta>,
-    pub(crate) activity: BTreeMap<ThreadId, Activity>,
+    pub(crate) threads: SortedMap<ThreadId, ThreadMeta>,
+    pub(crate) activity: SortedMap<ThreadId, Activity>,
 }
 
 fn word<T: Serialize>(value: T) -> String {

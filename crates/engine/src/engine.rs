@@ -1,8 +1,6 @@
 //! The engine as a whole: the clients, the list of threads, and one machine for each thread that is awake.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use panelot_base::{ClientId, IdSource, SessionId, SubmissionId, ThreadId, Timestamp};
+use panelot_base::{ClientId, IdSource, SessionId, SortedMap, SortedSet, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::event::{
     ActivityUpdated, DirectoryThread, ErrorCode, ErrorEvent, Event, Initialized, Pong, ReloadRequired,
     SettingsEvent, Stream, ThreadDeleted, ThreadSnapshotEvent, ThreadUpdated,
@@ -48,7 +46,7 @@ pub struct Boot {
     /// The heads of all threads.
     pub threads: Vec<Thread>,
     /// Threads that trapped the engine too often and are left alone.
-    pub quarantined: BTreeSet<ThreadId>,
+    pub quarantined: SortedSet<ThreadId>,
     /// What could not be read at the start, in English. Views are told; nothing is wiped.
     pub problems: Vec<String>,
 }
@@ -68,14 +66,14 @@ pub struct Engine {
     ids: IdSource,
     catalogue: Catalogue,
     directory: Directory,
-    clients: BTreeMap<ConnectionHandle, Client>,
-    machines: BTreeMap<ThreadId, ThreadMachine>,
+    clients: SortedMap<ConnectionHandle, Client>,
+    machines: SortedMap<ThreadId, ThreadMachine>,
     /// The number of the newest event of each thread that was ever awake; from 1.
-    sequences: BTreeMap<ThreadId, u64>,
+    sequences: SortedMap<ThreadId, u64>,
     directory_sequence: u64,
-    quarantined: BTreeSet<ThreadId>,
+    quarantined: SortedSet<ThreadId>,
     /// Threads whose machine was dropped: views may have missed events of theirs.
-    dropped: BTreeSet<ThreadId>,
+    dropped: SortedSet<ThreadId>,
     problems: Vec<String>,
 }
 
@@ -85,7 +83,7 @@ impl Engine {
     #[must_use]
     pub fn new(boot: Boot) -> (Self, Vec<Step>) {
         let mut steps = Vec::new();
-        let mut threads = BTreeMap::new();
+        let mut threads = SortedMap::new();
         let mut load = Step::default();
         for thread in boot.threads {
             if thread.deleted_at.is_some() {
@@ -108,19 +106,19 @@ impl Engine {
             rules_unreadable: boot.rules_unreadable,
             grants: boot.grants,
             threads,
-            activity: BTreeMap::new(),
+            activity: SortedMap::new(),
         };
         let engine = Self {
             epoch: boot.epoch,
             ids: IdSource::new(boot.seed),
             catalogue: Catalogue::builtin(),
             directory,
-            clients: BTreeMap::new(),
-            machines: BTreeMap::new(),
-            sequences: BTreeMap::new(),
+            clients: SortedMap::new(),
+            machines: SortedMap::new(),
+            sequences: SortedMap::new(),
             directory_sequence: 1,
             quarantined: boot.quarantined,
-            dropped: BTreeSet::new(),
+            dropped: SortedSet::new(),
             problems: boot.problems,
         };
         (engine, steps)
@@ -168,7 +166,7 @@ impl Engine {
         self.machines.remove(thread);
         self.dropped.insert(thread.clone());
         // What was numbered and never sent is a gap that views see, and they subscribe anew.
-        *self.sequences.entry(thread.clone()).or_insert(1) += 1;
+        *self.sequences.get_or_insert_with(thread.clone(), || 1) += 1;
     }
 
     /// Takes in anew what is not of one thread, after a commit failed. Of `stored` only that is used.
@@ -185,7 +183,7 @@ impl Engine {
         for thread in stored.threads.into_iter().filter(|thread| thread.deleted_at.is_none()) {
             let quarantined = self.quarantined.contains(&thread.id);
             let meta = project::thread_meta(&thread, quarantined);
-            directory.threads.entry(thread.id).or_insert(meta);
+            directory.threads.get_or_insert_with(thread.id, || meta);
         }
         let known = &directory.threads;
         directory.activity.retain(|thread, _| known.contains_key(thread));
@@ -357,7 +355,7 @@ impl Engine {
 
     /// Numbers an event of a thread and addresses it.
     fn publish(&mut self, thread: &ThreadId, event: Event) -> Option<Effect> {
-        let sequence = self.sequences.entry(thread.clone()).or_insert(1);
+        let sequence = self.sequences.get_or_insert_with(thread.clone(), || 1);
         *sequence += 1;
         let stream = StreamCursor { thread_id: thread.clone(), epoch: self.epoch, sequence: *sequence };
         let to: Audience = self
@@ -426,7 +424,7 @@ impl Engine {
 
     /// Lets machines go that nobody watches and nothing happens in.
     fn unload_idle(&mut self) {
-        let watched: BTreeSet<&ThreadId> =
+        let watched: SortedSet<&ThreadId> =
             self.clients.values().filter_map(|client| client.subscribed.as_ref()).collect();
         self.machines.retain(|thread, machine| !machine.is_idle() || watched.contains(thread));
     }

@@ -15,10 +15,8 @@ mod stop;
 
 pub(crate) use admission::Submission;
 
-use std::collections::BTreeMap;
-
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
-use panelot_base::{IdSource, ItemId, ModelCallId, RunId, ThreadId, Timestamp};
+use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, ThreadId, Timestamp};
 use panelot_protocol::event::{Event, ItemStored, RunUpdated, ThreadUpdated};
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
 use panelot_records::node::StoredCall;
@@ -95,15 +93,15 @@ pub(crate) struct ThreadMachine {
     pub(crate) thread: Thread,
     saved_thread: Option<Thread>,
     pub(crate) runs: Vec<Run>,
-    saved_runs: BTreeMap<RunId, Run>,
+    saved_runs: SortedMap<RunId, Run>,
     pub(crate) approvals: Vec<Approval>,
-    saved_approvals: BTreeMap<String, Approval>,
+    saved_approvals: SortedMap<String, Approval>,
     page: Vec<Node>,
     has_older: bool,
     dirty_nodes: Vec<u64>,
     pub(crate) model: Option<LiveModel>,
-    pub(crate) calls: BTreeMap<ItemId, LiveCall>,
-    pub(crate) late: BTreeMap<ItemId, LateCall>,
+    pub(crate) calls: SortedMap<ItemId, LiveCall>,
+    pub(crate) late: SortedMap<ItemId, LateCall>,
     turn_started_at: Option<Timestamp>,
 }
 
@@ -113,15 +111,15 @@ impl ThreadMachine {
             thread,
             saved_thread: saved,
             runs: Vec::new(),
-            saved_runs: BTreeMap::new(),
+            saved_runs: SortedMap::new(),
             approvals: Vec::new(),
-            saved_approvals: BTreeMap::new(),
+            saved_approvals: SortedMap::new(),
             page: Vec::new(),
             has_older: false,
             dirty_nodes: Vec::new(),
             model: None,
-            calls: BTreeMap::new(),
-            late: BTreeMap::new(),
+            calls: SortedMap::new(),
+            late: SortedMap::new(),
             turn_started_at: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Saved rules and session grants.
 
-use std::collections::BTreeSet;
+use panelot_base::SortedSet;
 use std::fmt;
 
 use crate::origin::{InvalidPattern, Origin, OriginPattern};
@@ -181,7 +181,7 @@ pub struct Grant {
 
 /// The grants that hold in a thread now. The caller leaves out those of other threads and browser sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants(BTreeSet<Grant>);
+pub struct Grants(SortedSet<Grant>);
 
 impl FromIterator<Grant> for Grants {
     fn from_iter<I: IntoIterator<Item = Grant>>(grants: I) -> Self {

@@ -3,9 +3,8 @@
 //! Every wire refuses a tool call without its result and a result without its call, and answers a whole thread's later
 //! requests with an error; so it is checked here before anything is sent, and by the simulator after everything.
 
-use std::collections::BTreeSet;
-
 use crate::request::{Message, Request};
+use panelot_base::SortedSet;
 
 /// What is wrong with a conversation. Always a defect of ours, never of a provider or a person.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +42,7 @@ impl Request {
     /// # Errors
     /// The first violation, in the order of the conversation.
     pub fn check(&self) -> Result<(), HistoryError> {
-        let mut names = BTreeSet::new();
+        let mut names = SortedSet::new();
         for tool in &self.tools {
             if !names.insert(tool.name.as_str()) {
                 return Err(HistoryError::DuplicateTool(tool.name.clone()));
@@ -59,8 +58,8 @@ impl Request {
 }
 
 fn check_messages(messages: &[Message]) -> Result<(), HistoryError> {
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
-    let mut open: BTreeSet<&str> = BTreeSet::new();
+    let mut seen: SortedSet<&str> = SortedSet::new();
+    let mut open: SortedSet<&str> = SortedSet::new();
     for (place, message) in messages.iter().enumerate() {
         if let Message::ToolResult { call_id, .. } = message {
             if !open.remove(call_id.as_str()) {
@@ -91,13 +90,12 @@ fn check_messages(messages: &[Message]) -> Result<(), HistoryError> {
     all_answered(&open)
 }
 
-fn all_answered(open: &BTreeSet<&str>) -> Result<(), HistoryError> {
-    open.first().map_or(Ok(()), |id| Err(HistoryError::Unanswered((*id).to_owned())))
+fn all_answered(open: &SortedSet<&str>) -> Result<(), HistoryError> {
+    open.iter().next().map_or(Ok(()), |id| Err(HistoryError::Unanswered((*id).to_owned())))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use serde_json::json;
 
@@ -115,7 +113,7 @@ mod tests {
                 id: (*id).into(),
                 name: "t".into(),
                 arguments: "{}".into(),
-                vendor: BTreeMap::new(),
+                vendor: serde_json::Map::new(),
             })
             .collect();
         Message::Assistant { text: String::new(), reasoning: String::new(), tool_calls }

@@ -3,8 +3,6 @@
 //! These types are stored inside run environments and history, so their serde form is part of the record format: add
 //! fields with a default, never rename one.
 
-use std::collections::BTreeMap;
-
 use panelot_base::json::FromJson;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -136,8 +134,8 @@ pub struct ToolCall {
     pub arguments: String,
     /// Members of the call that this wire does not define (Gemini's thought signatures, for one). They go back with
     /// the call, because some providers refuse a history without them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub vendor: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub vendor: Map<String, Value>,
 }
 
 impl ToolCall {
@@ -167,14 +165,18 @@ impl ToolCall {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use serde_json::json;
 
     use super::{Message, Parameters, Part, ToolCall};
 
     fn call(arguments: &str) -> ToolCall {
-        ToolCall { id: "a".into(), name: "t".into(), arguments: arguments.into(), vendor: BTreeMap::new() }
+        ToolCall {
+            id: "a".into(),
+            name: "t".into(),
+            arguments: arguments.into(),
+            vendor: serde_json::Map::new(),
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What a model answers: events while it streams, and the whole at the end.
 
-use std::collections::BTreeSet;
-
+use panelot_base::SortedSet;
 use serde::{Deserialize, Serialize};
 
 use crate::request::ToolCall;
@@ -56,13 +55,13 @@ impl Response {
     /// Renames calls whose id is already in `used` (ids of the history), so that the next request stays legal.
     ///
     /// Deterministic: a taken id `x` becomes the first free of `x-2`, `x-3`, and so on.
-    pub fn make_call_ids_unique(&mut self, used: &BTreeSet<String>) {
+    pub fn make_call_ids_unique(&mut self, used: &SortedSet<String>) {
         make_unique(&mut self.tool_calls, used);
     }
 }
 
 /// Gives every call an id that is not empty, not in `used` and not that of another call.
-pub(crate) fn make_unique(calls: &mut [ToolCall], used: &BTreeSet<String>) {
+pub(crate) fn make_unique(calls: &mut [ToolCall], used: &SortedSet<String>) {
     let mut taken = used.clone();
     for (index, call) in calls.iter_mut().enumerate() {
         if call.id.is_empty() {
@@ -108,7 +107,7 @@ pub enum StopReason {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use panelot_base::SortedSet;
 
     use super::make_unique;
     use crate::request::ToolCall;
@@ -120,10 +119,10 @@ mod tests {
                 id: id.into(),
                 name: "t".into(),
                 arguments: String::new(),
-                vendor: BTreeMap::new(),
+                vendor: serde_json::Map::new(),
             })
             .into();
-        make_unique(&mut calls, &BTreeSet::from(["a".to_owned(), "a-2".to_owned()]));
+        make_unique(&mut calls, &SortedSet::from_iter(["a".to_owned(), "a-2".to_owned()]));
         let ids: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
         assert_eq!(ids, ["a-3", "call_1", "b", "b-2", "b-2-2"]);
     }

@@ -1,11 +1,9 @@
 //! What was said and what came back: the nodes of a conversation's tree.
 
-use std::collections::BTreeMap;
-
 use panelot_base::json::FromJson;
 use panelot_base::{ApprovalId, ConnectionId, ItemId, SubmissionId, ThreadId, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// One entry of a conversation. Nodes are written once; only a message that is still streaming is rewritten.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
@@ -48,8 +46,8 @@ pub struct StoredCall {
     /// The arguments as the model wrote them: JSON text, perhaps broken.
     pub arguments: String,
     /// What else the provider put on the call and wants back with it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub vendor: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub vendor: Map<String, Value>,
 }
 
 /// Tokens of one model call, as the provider reported them.

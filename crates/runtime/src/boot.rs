@@ -1,9 +1,7 @@
 //! What the engine is started with, read from the store.
 
-use std::collections::BTreeSet;
-
 use futures_util::join;
-use panelot_base::{SessionId, ThreadId};
+use panelot_base::{SessionId, SortedSet, ThreadId};
 use panelot_engine::Boot;
 use panelot_records::{Key, Record, Scan, Table};
 use panelot_store::{ReadRecord, Store, StoreError};
@@ -20,7 +18,7 @@ pub struct BootFacts {
     /// Language of the browser, a BCP 47 tag.
     pub browser_language: String,
     /// Threads that trapped the engine too often.
-    pub quarantined: BTreeSet<ThreadId>,
+    pub quarantined: SortedSet<ThreadId>,
 }
 
 /// Reads everything that is not of one thread. A record that cannot be read is reported and passed over.

@@ -4,14 +4,13 @@
 //! inputs, so nothing that is slow ever holds anything up.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
 use panelot_base::limits::KEEP_ALIVE_MS;
-use panelot_base::{EnvironmentDigest, ThreadId, Timestamp};
+use panelot_base::{EnvironmentDigest, SortedMap, SortedSet, ThreadId, Timestamp};
 use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Input, Step, TargetPhase};
 use panelot_protocol::{Op, Receipting, decode_op};
 use panelot_records::{Environment, Key, Record};
@@ -35,14 +34,14 @@ pub struct Runtime<P: Ports> {
     mailbox: RefCell<Mailbox>,
     bell: UnboundedSender<()>,
     pub(crate) cancels: RefCell<Cancels>,
-    pub(crate) environments: RefCell<BTreeMap<EnvironmentDigest, Rc<Environment>>>,
+    pub(crate) environments: RefCell<SortedMap<EnvironmentDigest, Rc<Environment>>>,
     /// Tasks under way.
     pub(crate) tasks: Cell<u32>,
     kept_alive: Cell<bool>,
     wake: Cell<Option<Timestamp>>,
     wake_timer: RefCell<Option<AbortHandle>>,
     /// Commits of a thread, or tries to read it after one, that failed in a row.
-    failed: RefCell<BTreeMap<ThreadId, u32>>,
+    failed: RefCell<SortedMap<ThreadId, u32>>,
     /// Whether the directory could not be read anew after a failed commit.
     directory_stale: Cell<bool>,
 }
@@ -151,7 +150,7 @@ impl<P: Ports> Runtime<P> {
         #[cfg(feature = "failpoints")]
         let streams = matches!(&input, Input::Model { event: panelot_engine::ModelInput::Delta { .. }, .. });
         let steps = self.within(thread.as_ref(), || self.engine.borrow_mut().handle(self.ports.now(), input));
-        let mut dropped = BTreeSet::new();
+        let mut dropped = SortedSet::new();
         for step in steps {
             let threads = step.threads.clone();
             // What the engine decided in a thread after a step that failed stands on ground that is gone.
@@ -242,7 +241,7 @@ impl<P: Ports> Runtime<P> {
     fn load_later(self: &Rc<Self>, thread: &ThreadId) {
         let failures = {
             let mut failed = self.failed.borrow_mut();
-            let failures = failed.entry(thread.clone()).or_insert(0);
+            let failures = failed.get_or_insert_with(thread.clone(), || 0);
             *failures += 1;
             *failures
         };
@@ -386,7 +385,7 @@ impl<P: Ports> Runtime<P> {
             session: panelot_base::SessionId::mint(&mut panelot_base::IdSource::new([0; 16])),
             seed: [0; 16],
             browser_language: String::new(),
-            quarantined: BTreeSet::new(),
+            quarantined: SortedSet::new(),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Inputs on their way to the engine: in order within a lane, fair between lanes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use panelot_base::ThreadId;
 use panelot_base::limits::WAITING_OPS_MAX;
+use panelot_base::{SortedMap, ThreadId};
 use panelot_engine::{ConnectionHandle, Input};
 use panelot_protocol::Op;
 
@@ -21,7 +21,7 @@ enum Lane {
 /// Waiting inputs. A thread with many of them does not delay the others.
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
-    lanes: BTreeMap<Lane, VecDeque<Input>>,
+    lanes: SortedMap<Lane, VecDeque<Input>>,
     /// Lanes that have something, in the order of their turns.
     turns: VecDeque<Lane>,
 }
@@ -41,7 +41,7 @@ impl Mailbox {
     }
 
     fn push_to(&mut self, lane: Lane, input: Input) {
-        let queue = self.lanes.entry(lane.clone()).or_default();
+        let queue = self.lanes.get_or_insert_with(lane.clone(), Default::default);
         if queue.is_empty() {
             self.turns.push_back(lane);
         }

@@ -1,11 +1,10 @@
 //! What runs beside the loop: lookups, tools, tries of connections, reads of older messages.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
-use panelot_base::{ConnectionId, ItemId, SafeUrl, SubmissionId, ThreadId};
+use panelot_base::{ConnectionId, ItemId, SafeUrl, SortedMap, SubmissionId, ThreadId};
 use panelot_engine::{ConnectionHandle, Input, TargetLookup};
 use panelot_gatekeeper::Permit;
 use panelot_provider::{Endpoint, ProviderError, Wire, verify};
@@ -23,7 +22,7 @@ pub(crate) struct Ticket(u64);
 /// The ways to stop what is under way, by thread and by call.
 #[derive(Debug, Default)]
 pub(crate) struct Cancels {
-    handles: BTreeMap<(ThreadId, String), (Ticket, oneshot::Sender<()>)>,
+    handles: SortedMap<(ThreadId, String), (Ticket, oneshot::Sender<()>)>,
     tickets: u64,
 }
 

@@ -1,7 +1,6 @@
 //! Cuts an outline into parts that each stay under the cap, and writes one of them.
 
-use std::collections::BTreeSet;
-
+use panelot_base::SortedSet;
 use panelot_page_protocol::PageFacts;
 
 use crate::line::header;
@@ -62,7 +61,7 @@ fn write_part(facts: &PageFacts, outline: &Outline, parts: &[Vec<usize>], view: 
     let wanted = usize::try_from(view.page.saturating_sub(1)).unwrap_or(usize::MAX);
     let part = parts.get(wanted).cloned().unwrap_or_default();
     let mut text = header(&facts.title, &facts.url, &notes(facts, outline, view.page, pages));
-    let (mut named, mut controls) = (BTreeSet::new(), 0);
+    let (mut named, mut controls) = (SortedSet::new(), 0);
     for entry in part.iter().filter_map(|index| outline.entries.get(*index)) {
         for index in &entry.contexts {
             if named.insert(*index)
@@ -89,12 +88,12 @@ fn write_part(facts: &PageFacts, outline: &Outline, parts: &[Vec<usize>], view: 
 /// Which entries stand on which part, each part in reading order: what matters most comes first.
 fn partition(outline: &Outline, units_max: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<(usize, &crate::outline::Entry)> = outline.entries.iter().enumerate().collect();
-    order.sort_by_key(|(index, entry)| (entry.rank, *index));
+    order.sort_unstable_by_key(|(index, entry)| (entry.rank, *index));
     let mut parts: Vec<Vec<usize>> = Vec::new();
     let mut part: Vec<usize> = Vec::new();
-    let (mut spent, mut named) = (0, BTreeSet::new());
+    let (mut spent, mut named) = (0, SortedSet::new());
     for (index, entry) in order {
-        let context_units = |named: &BTreeSet<usize>| -> usize {
+        let context_units = |named: &SortedSet<usize>| -> usize {
             let missing = entry.contexts.iter().filter(|context| !named.contains(*context));
             missing.filter_map(|context| outline.contexts.get(*context)).map(|context| context.units).sum()
         };

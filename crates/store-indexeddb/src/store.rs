@@ -1,10 +1,10 @@
 //! The store: one commit, one transaction; one read, one transaction.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use js_sys::{Array, Object, Reflect};
+use panelot_base::SortedSet;
 use panelot_records::{Commit, Durability, Expected, Key, Precondition, SCHEMA_VERSION, Scan, Table};
 use panelot_store::{Change, CommitError, Prepared, ReadRecord, Store, StoreError, prepare};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -188,7 +188,7 @@ impl Store for IndexedDbStore {
 /// The object stores that a commit touches.
 fn tables(prepared: &Prepared) -> Vec<&'static str> {
     let checked = prepared.preconditions.iter().map(|it| it.key.table);
-    let all: BTreeSet<Table> = checked.chain(prepared.changes.iter().map(Change::table)).collect();
+    let all: SortedSet<Table> = checked.chain(prepared.changes.iter().map(Change::table)).collect();
     all.into_iter().map(Table::name).collect()
 }
 

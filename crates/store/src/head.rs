@@ -2,10 +2,8 @@
 //!
 //! A node's parent is always older, so a branch is found by reading downwards and skipping what belongs to others.
 
-use std::collections::BTreeSet;
-
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
-use panelot_base::{ApprovalId, RunId, ThreadId};
+use panelot_base::{ApprovalId, RunId, SortedSet, ThreadId};
 use panelot_records::{
     Approval, CallState, Key, KeyPart, Node, Record, RecordError, Run, Scan, Table, Thread, ThreadHead,
 };
@@ -55,7 +53,7 @@ async fn read_runs<S: Store + ?Sized>(store: &S, thread: &Thread) -> Result<Vec<
             Some(Ok(_)) | None => return Err(HeadError::Missing { key }),
         }
     }
-    runs.sort_by_key(|run| run.order);
+    runs.sort_unstable_by_key(|run| run.order);
     Ok(runs)
 }
 
@@ -70,7 +68,7 @@ async fn read_approvals<S: Store + ?Sized>(
         return Ok(Vec::new());
     }
     let needed = needed_approvals(runs);
-    let open: BTreeSet<&RunId> = runs.iter().map(|run| &run.id).collect();
+    let open: SortedSet<&RunId> = runs.iter().map(|run| &run.id).collect();
     let mut found = Vec::new();
     for read in store.scan(&Scan::of_thread(Table::Approvals, thread)).await? {
         match read {
@@ -82,7 +80,7 @@ async fn read_approvals<S: Store + ?Sized>(
             Err(_) => {}
         }
     }
-    let held: BTreeSet<&ApprovalId> = found.iter().map(|approval| &approval.id).collect();
+    let held: SortedSet<&ApprovalId> = found.iter().map(|approval| &approval.id).collect();
     match needed.iter().find(|id| !held.contains(*id)) {
         Some(missing) => Err(HeadError::Missing { key: Key::approval(thread, missing) }),
         None => Ok(found),

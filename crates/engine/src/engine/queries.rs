@@ -72,7 +72,7 @@ impl Engine {
         thread: &ThreadId,
     ) -> Option<Effect> {
         let machine = self.machines.get(thread)?;
-        let sequence = *self.sequences.entry(thread.clone()).or_insert(1);
+        let sequence = *self.sequences.get_or_insert_with(thread.clone(), || 1);
         let event = Event::ThreadSnapshot(ThreadSnapshotEvent {
             submission_id: submission.clone(),
             thread_id: thread.clone(),

@@ -1,8 +1,6 @@
 //! A streamed answer, or one that a server sent whole although a stream was asked for.
 
-use std::collections::BTreeSet;
-
-use panelot_base::Secret;
+use panelot_base::{Secret, SortedSet};
 use serde_json::{Map, Value};
 
 use super::delta::{Gathered, TooLarge};
@@ -269,7 +267,7 @@ impl Decoder {
         };
         let mut tool_calls: Vec<_> =
             self.gathered.calls.into_iter().map(super::delta::Call::into_tool_call).collect();
-        make_unique(&mut tool_calls, &BTreeSet::new());
+        make_unique(&mut tool_calls, &SortedSet::new());
         let stop_reason = match stop {
             Some(cut @ (StopReason::MaxTokens | StopReason::ContentFilter)) => {
                 tool_calls.clear();

@@ -1,7 +1,5 @@
 //! One answer gathered from its pieces: text, reasoning and tool calls, in the many shapes that servers send.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use super::think::{Piece, Splitter};
@@ -30,7 +28,7 @@ pub(super) struct Call {
     id: String,
     name: String,
     arguments: String,
-    vendor: BTreeMap<String, Value>,
+    vendor: Map<String, Value>,
     vendor_bytes: usize,
 }
 
@@ -241,7 +239,7 @@ impl Call {
         }
         for (name, value) in function {
             if !matches!(name.as_str(), "name" | "arguments") && self.has_room(name, value) {
-                let members = self.vendor.entry("function".to_owned()).or_insert_with(|| Map::new().into());
+                let members = self.vendor.entry("function").or_insert_with(|| Map::new().into());
                 if let Value::Object(members) = members {
                     members.insert(name.clone(), value.clone());
                 }

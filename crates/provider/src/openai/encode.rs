@@ -186,7 +186,6 @@ fn part_value(part: &Part) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use panelot_base::Secret;
     use serde_json::{Value, json};
@@ -216,7 +215,12 @@ mod tests {
     }
 
     fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
-        ToolCall { id: id.into(), name: name.into(), arguments: arguments.into(), vendor: BTreeMap::new() }
+        ToolCall {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            vendor: serde_json::Map::new(),
+        }
     }
 
     fn calls(reasoning: &str, tool_calls: Vec<ToolCall>) -> Message {
@@ -338,7 +342,7 @@ mod tests {
     #[test]
     fn members_that_only_the_vendor_understands_go_back_and_override_nothing() {
         let mut signed = call("1", "t", "{}");
-        signed.vendor = BTreeMap::from([
+        signed.vendor = serde_json::Map::from_iter([
             ("extra_content".to_owned(), json!({"google": {"thought_signature": "sig=="}})),
             ("function".to_owned(), json!({"name": "evil", "thought_signature": "v"})),
             ("id".to_owned(), json!("evil")),

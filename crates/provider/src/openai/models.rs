@@ -1,8 +1,6 @@
 //! The list of an endpoint's models.
 
-use std::collections::BTreeSet;
-
-use panelot_base::Secret;
+use panelot_base::{Secret, SortedSet};
 use serde_json::Value;
 
 use crate::endpoint::Endpoint;
@@ -39,7 +37,7 @@ pub fn read_models(head: &ResponseHead, body: &[u8], key: &Secret) -> Result<Vec
     let Some(entries) = value.get("data").or(Some(&value)).and_then(Value::as_array) else {
         return Err(format_error("The server did not answer with a list of models.", head, key));
     };
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     let names: Vec<String> = entries
         .iter()
         .filter_map(|entry| entry.get("id").and_then(Value::as_str))

@@ -457,7 +457,7 @@ impl World {
             session: SessionId::new("browser-session").unwrap(),
             seed: [u8::try_from(epoch).unwrap(); 16],
             browser_language: "en".into(),
-            quarantined: BTreeSet::new(),
+            quarantined: panelot_base::SortedSet::new(),
         };
         let boot = pool.run_until(read_boot(&store, facts)).unwrap();
         let opened = Rc::new(store.reopen());
