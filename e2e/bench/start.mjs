@@ -2,7 +2,7 @@
 // the same browser, turn by turn.
 import { fileURLToPath } from "node:url";
 import { Browser, stopWorkers } from "../lib/cdp.mjs";
-import { TEST_BUILD, extensionId } from "../lib/chromium.mjs";
+import { LOOPBACK, RELEASE_BUILD, copyWithHost, extensionId } from "../lib/chromium.mjs";
 import { Testkit, scenario } from "../lib/testkit.mjs";
 import * as wire from "../lib/wire.mjs";
 import { bound, median, report, row } from "./report.mjs";
@@ -111,9 +111,11 @@ async function firstDeltas(panelot, control, testkit) {
 
 async function main() {
   const testkit = await Testkit.start();
-  const browser = await Browser.launch({ extensions: [TEST_BUILD, EMPTY] });
+  const extension = await copyWithHost(RELEASE_BUILD, LOOPBACK);
+  const base = `chrome-extension://${extensionId(extension.folder)}`;
+  const browser = await Browser.launch({ extensions: [extension.folder, EMPTY] });
   try {
-    const panelot = await browser.open(`chrome-extension://${extensionId(TEST_BUILD)}/icons/icon-32.png`);
+    const panelot = await browser.open(`${base}/icons/icon-32.png`);
     const control = await browser.open(`chrome-extension://${extensionId(EMPTY)}/page.html`);
     const cold = await coldStarts(panelot, control);
     const delta = await firstDeltas(panelot, control, testkit);
@@ -137,6 +139,7 @@ async function main() {
   } finally {
     await browser.close();
     await testkit.stop();
+    await extension.remove();
   }
 }
 

@@ -2,7 +2,7 @@
 // appends the same text from the same server.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Browser } from "../lib/cdp.mjs";
-import { TEST_BUILD, extensionId } from "../lib/chromium.mjs";
+import { LOOPBACK, RELEASE_BUILD, copyWithHost, extensionId } from "../lib/chromium.mjs";
 import { Testkit, scenario } from "../lib/testkit.mjs";
 import * as wire from "../lib/wire.mjs";
 import { bound, median, report, row } from "./report.mjs";
@@ -17,7 +17,6 @@ const LATE_MS_MAX = 150;
 const WINDOW = { width: 1280, height: 800 };
 const END = "The-very-end.";
 const TASK = "Write at length";
-const BASE = `chrome-extension://${extensionId(TEST_BUILD)}`;
 
 /** A text of every kind of Markdown, of exactly one delta's length times the number of deltas. */
 function markdown() {
@@ -128,10 +127,10 @@ async function plainPage(browser, testkit) {
   return found;
 }
 
-async function chatTab(browser, testkit, console) {
+async function chatTab(browser, testkit, console, base) {
   await wire.greet(console);
   const { threadId } = await wire.command(console, "thread.create", {});
-  const page = await browser.open(`${BASE}/chat.html#thread=${threadId}`, { window: WINDOW });
+  const page = await browser.open(`${base}/chat.html#thread=${threadId}`, { window: WINDOW });
   await page.until("document.querySelector('textarea:not([disabled])')");
   const found = await measure(browser, testkit, page, () =>
     wire.command(console, "turn.submit", { threadId, input: { text: TASK } }));
@@ -141,12 +140,14 @@ async function chatTab(browser, testkit, console) {
 
 async function main() {
   const testkit = await Testkit.start();
-  const browser = await Browser.launch({ extensions: [TEST_BUILD] });
+  const extension = await copyWithHost(RELEASE_BUILD, LOOPBACK);
+  const base = `chrome-extension://${extensionId(extension.folder)}`;
+  const browser = await Browser.launch({ extensions: [extension.folder] });
   try {
     await testkit.add(
       scenario(TASK, { repeat: true, reply: [{ kind: "text", text: markdown(), chunkChars: CHARS, delayMs: DELAY_MS }] }),
     );
-    const console = await browser.open(`${BASE}/icons/icon-32.png`);
+    const console = await browser.open(`${base}/icons/icon-32.png`);
     await wire.greet(console);
     await wire.command(console, "settings.update", {
       changes: [
@@ -158,7 +159,7 @@ async function main() {
     const chat = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       plain.push(await plainPage(browser, testkit));
-      chat.push(await chatTab(browser, testkit, console));
+      chat.push(await chatTab(browser, testkit, console, base));
     }
     const of = (runs, what) => runs.map((run) => run[what]);
     const share = median(of(chat, "frames")) / median(of(plain, "frames"));
@@ -183,6 +184,7 @@ async function main() {
   } finally {
     await browser.close();
     await testkit.stop();
+    await extension.remove();
   }
 }
 

@@ -1,11 +1,10 @@
 // `cargo xtask run`: Panelot beside the sample order form with a task in the composer. Where there is a display it is
 // the person's turn then; elsewhere the task is carried out here, with a transcript and a screenshot of each step.
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { tmpdir } from "node:os";
-import { ROOT, TEST_BUILD } from "../lib/chromium.mjs";
+import { ROOT, TEST_BUILD, copyWithHost } from "../lib/chromium.mjs";
 import { expect } from "../lib/expect.mjs";
 import { Panelot } from "../lib/panelot.mjs";
 import { View } from "../lib/view.mjs";
@@ -26,17 +25,11 @@ const { values: options } = parseArgs({
 
 const say = (text) => console.log(text);
 
-/** The extension to load: a copy that may also reach the given provider, since nobody can be asked headless. */
-async function extensionFor(provider) {
+/** The extension to load: a test build, which may also reach the given provider. */
+function extensionFor(provider) {
   if (!provider) return { folder: TEST_BUILD, remove: async () => {} };
-  const folder = await mkdtemp(join(tmpdir(), "panelot-extension-"));
-  await cp(TEST_BUILD, folder, { recursive: true });
-  const file = join(folder, "manifest.json");
-  const manifest = JSON.parse(await readFile(file, "utf8"));
   const { protocol, hostname } = new URL(provider);
-  manifest.host_permissions = [...(manifest.host_permissions ?? []), `${protocol}//${hostname}/*`];
-  await writeFile(file, JSON.stringify(manifest, null, 2));
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+  return copyWithHost(TEST_BUILD, `${protocol}//${hostname}/*`);
 }
 
 /** The model to use: the person's own, or the scripted one. */

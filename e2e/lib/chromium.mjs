@@ -2,12 +2,18 @@
 import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, realpathSync } from "node:fs";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** The build that the tests load; `cargo xtask build --test-build` makes it. */
 export const TEST_BUILD = process.env.PANELOT_EXTENSION ?? join(ROOT, "dist", "extension-test");
+/** What is shipped and measured; `cargo xtask build --release` makes it. */
+export const RELEASE_BUILD = process.env.PANELOT_EXTENSION ?? join(ROOT, "dist", "extension");
+/** Where the testkit listens, as a match pattern. */
+export const LOOPBACK = "http://127.0.0.1/*";
 
 const PROGRAMS = [
   "chromium", "chromium-browser", "chrome-for-testing", "google-chrome-for-testing", "google-chrome-stable",
@@ -54,4 +60,18 @@ export function extensionId(folder) {
   const bytes = process.platform === "win32" ? Buffer.from(path, "utf16le") : Buffer.from(path, "utf8");
   const digits = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
   return [...digits].map((digit) => String.fromCharCode(97 + parseInt(digit, 16))).join("");
+}
+
+/**
+ * A copy of an extension that may also reach a host, since nobody can be asked for it headless. `remove` ends it.
+ * `host` is a match pattern such as `https://api.example.com/*`.
+ */
+export async function copyWithHost(extension, host) {
+  const folder = await mkdtemp(join(tmpdir(), "panelot-extension-"));
+  await cp(extension, folder, { recursive: true });
+  const file = join(folder, "manifest.json");
+  const manifest = JSON.parse(await readFile(file, "utf8"));
+  manifest.host_permissions = [...(manifest.host_permissions ?? []), host];
+  await writeFile(file, JSON.stringify(manifest, null, 2));
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }

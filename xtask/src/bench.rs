@@ -1,6 +1,7 @@
 //! `cargo xtask bench NAME [--json]`: measurements in a real browser, each beside its control in the same run.
 //!
-//! The measuring is told by the scripts in `e2e/bench/`; a script ends with 0 only where its bounds hold.
+//! What is measured is the shipped build, failpoints absent. The measuring is told by the scripts in `e2e/bench/`;
+//! a script ends with 0 only where its bounds hold.
 
 use crate::build::{self, BuildKind};
 use crate::{browser, process, project, test};
@@ -36,7 +37,7 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
         bail!("say `cargo xtask bench NAME [--json]` with one of:{}", list());
     };
     let browser = browser::ensure()?;
-    let extension = build::build_extension(BuildKind::TEST_RELEASE)?;
+    let extension = build::build_extension(BuildKind::RELEASE)?;
     process::run(
         process::cargo().args(["build", "--quiet", "--package", "panelot-testkit"]),
         "fix what the compiler says above",
