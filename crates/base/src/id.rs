@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::json::{FromJson, JsonError, Value};
+use crate::json::{FromJson, JsonError, ToJson, Value};
 
 /// Longest identifier, in bytes. A UUID needs 36; the rest is room for prefixed forms.
 pub const ID_BYTES_MAX: usize = 128;
@@ -76,6 +76,12 @@ macro_rules! id {
         impl FromJson for $name {
             fn from_json(value: Value) -> Result<Self, JsonError> {
                 Self::new(String::from_json(value)?).map_err(|error| JsonError::new(error.to_string()))
+            }
+        }
+
+        impl ToJson for $name {
+            fn to_json(&self) -> Value {
+                self.0.to_json()
             }
         }
 

@@ -1,11 +1,11 @@
-//! Reading types from JSON values, in little code and with the path of whatever is wrong.
+//! Types as JSON values, in little code; reading tells the path of whatever is wrong.
 //!
-//! `#[derive(FromJson)]` follows a type's `serde` attributes, and serde is the oracle of its tests; why serde itself does
-//! not read in the worker: `docs/decisions/0011-size-of-the-worker.md`. Writing stays with serde.
+//! `#[derive(FromJson, ToJson)]` follow a type's `serde` attributes, and serde is the oracle of their tests; why serde
+//! itself does not do it in the worker: `docs/decisions/0011-size-of-the-worker.md`.
 
 use std::collections::BTreeMap;
 
-pub use panelot_json_derive::FromJson;
+pub use panelot_json_derive::{FromJson, ToJson};
 pub use serde_json::Value;
 use serde_json::{Map, Number};
 
@@ -186,6 +186,144 @@ impl Fields {
     }
 }
 
+/// A type that can be written as a JSON value.
+pub trait ToJson {
+    /// The value.
+    fn to_json(&self) -> Value;
+}
+
+/// An object that is being written.
+#[derive(Default)]
+pub struct Object(Map<String, Value>);
+
+impl Object {
+    /// An object without fields.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An object that says which variant it is.
+    #[must_use]
+    pub fn tagged(tag: &str, name: &str) -> Self {
+        let mut object = Self::new();
+        object.put(tag, Value::from(name));
+        object
+    }
+
+    /// Adds a field.
+    pub fn put(&mut self, key: &str, value: Value) {
+        self.0.insert(key.to_owned(), value);
+    }
+
+    /// The finished object.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        Value::Object(self.0)
+    }
+}
+
+/// The object of a variant's content, with the tag added.
+#[must_use]
+pub fn with_tag(tag: &str, name: &str, content: Value) -> Value {
+    match content {
+        Value::Object(fields) => {
+            let mut object = Object(fields);
+            object.put(tag, Value::from(name));
+            object.into_value()
+        }
+        other => other,
+    }
+}
+
+/// The word that stands for a variant without content; empty for anything that is no text.
+#[must_use]
+pub fn word(value: &impl ToJson) -> String {
+    match value.to_json() {
+        Value::String(word) => word,
+        _ => String::new(),
+    }
+}
+
+macro_rules! plain {
+    ($($type:ty)*) => {
+        $(impl ToJson for $type {
+            fn to_json(&self) -> Value {
+                Value::from(*self)
+            }
+        })*
+    };
+}
+plain!(bool u8 u16 u32 u64 usize i32 i64 f64);
+
+impl ToJson for Value {
+    fn to_json(&self) -> Value {
+        self.clone()
+    }
+}
+
+impl ToJson for str {
+    fn to_json(&self) -> Value {
+        Value::String(self.to_owned())
+    }
+}
+
+impl ToJson for String {
+    fn to_json(&self) -> Value {
+        self.as_str().to_json()
+    }
+}
+
+impl<T: ToJson> ToJson for Option<T> {
+    fn to_json(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::to_json)
+    }
+}
+
+impl<T: ToJson> ToJson for Vec<T> {
+    fn to_json(&self) -> Value {
+        let mut items = Vec::with_capacity(self.len());
+        for item in self {
+            items.push(item.to_json());
+        }
+        Value::Array(items)
+    }
+}
+
+impl<T: ToJson> ToJson for Box<T> {
+    fn to_json(&self) -> Value {
+        T::to_json(self)
+    }
+}
+
+impl ToJson for Map<String, Value> {
+    fn to_json(&self) -> Value {
+        Value::Object(self.clone())
+    }
+}
+
+impl<T: ToJson> ToJson for BTreeMap<String, T> {
+    fn to_json(&self) -> Value {
+        let mut object = Object::new();
+        for (key, value) in self {
+            object.put(key, value.to_json());
+        }
+        object.into_value()
+    }
+}
+
+/// As serde writes it: `{"Ok": …}` or `{"Err": …}`.
+impl<T: ToJson, E: ToJson> ToJson for Result<T, E> {
+    fn to_json(&self) -> Value {
+        let mut object = Object::new();
+        match self {
+            Ok(value) => object.put("Ok", value.to_json()),
+            Err(error) => object.put("Err", error.to_json()),
+        }
+        object.into_value()
+    }
+}
+
 /// The name of an externally tagged variant, and its content when it has one.
 ///
 /// # Errors
@@ -318,7 +456,7 @@ mod tests {
     use serde::{Deserialize, Serialize};
     use serde_json::{Value, json};
 
-    use super::{Fields, FromJson, JsonError};
+    use super::{Fields, FromJson, JsonError, ToJson};
 
     #[test]
     fn the_path_of_what_is_wrong_is_told_from_the_root() {
@@ -348,7 +486,7 @@ mod tests {
     }
 
     /// Every shape and attribute that the derive knows, read by serde and by us.
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson)]
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Everything {
         plain_text: String,
@@ -364,7 +502,7 @@ mod tests {
         maybe: Option<Box<Defaulted>>,
     }
 
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson)]
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
     #[serde(rename_all = "snake_case")]
     enum State {
         WaitingApproval,
@@ -372,7 +510,7 @@ mod tests {
         Renamed,
     }
 
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson)]
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
     #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
     enum Body {
         Nothing,
@@ -380,7 +518,7 @@ mod tests {
         Inner(Defaulted),
     }
 
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson)]
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
     #[serde(rename_all = "camelCase")]
     enum Outside {
         Word,
@@ -391,11 +529,11 @@ mod tests {
         },
     }
 
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson)]
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
     #[serde(transparent)]
     struct Wrapped(u64);
 
-    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, FromJson)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
     #[serde(rename_all = "kebab-case", default)]
     struct Defaulted {
         a_name: String,
@@ -415,6 +553,9 @@ mod tests {
         let by_serde = serde_json::from_value::<Everything>(value.clone()).ok();
         let by_us = Everything::from_json(value.clone()).ok();
         assert_eq!(by_us, by_serde, "{value}");
+        if let Some(read) = by_us {
+            assert_eq!(read.to_json(), serde_json::to_value(&read).unwrap(), "written");
+        }
     }
 
     #[test]

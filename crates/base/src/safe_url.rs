@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::FromJson;
+use crate::json::{FromJson, ToJson};
 
 /// A URL whose text form has no user info, query or fragment, because those carry passwords, tokens and session ids.
 ///
 /// The full address stays inside for the network; only [`SafeUrl::as_str`] gives it out.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(transparent)]
 pub struct SafeUrl(String);
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::json::FromJson;
+use crate::json::{FromJson, ToJson};
 
 /// Milliseconds since the Unix epoch (UTC), as `Date.now()` gives them.
 #[derive(
@@ -20,6 +20,7 @@ use crate::json::FromJson;
     Deserialize,
     JsonSchema,
     FromJson,
+    ToJson,
 )]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);

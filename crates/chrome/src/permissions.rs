@@ -1,13 +1,13 @@
 //! `chrome.permissions`: which origins and optional interfaces the person has allowed.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::api::{Api, ChromeError, read};
 
 /// Host patterns and names of permissions.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, FromJson, ToJson)]
 #[serde(default)]
 pub struct Permissions {
     /// Match patterns such as `https://example.com/*`.

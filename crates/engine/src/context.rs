@@ -5,7 +5,7 @@
 
 use panelot_base::SortedMap;
 use panelot_base::digest::sha256_hex;
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::limits::FAILURES_REMIND;
 use panelot_gatekeeper as gate;
 use panelot_prompts::{Layers, Nonce, fence, submission_tab, wording};
@@ -46,7 +46,7 @@ pub(crate) fn offered_tools(catalogue: &Catalogue) -> Vec<Value> {
         description: tool.description.to_owned(),
         parameters: tool.parameters.clone(),
     };
-    catalogue.descriptors().iter().filter_map(|tool| serde_json::to_value(schema(tool)).ok()).collect()
+    catalogue.descriptors().iter().map(|tool| schema(tool).to_json()).collect()
 }
 
 /// Builds the request for a model call from the path that ends in its leaf, oldest node first.

@@ -1,6 +1,6 @@
 //! What is not of one thread: the settings, the connections, the permission rules and grants, the list of threads.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, word};
 use panelot_base::limits::{CONNECTIONS_MAX, RULES_MAX};
 use panelot_base::{ConnectionId, RuleId, SafeUrl, Secret, SessionId, SortedMap, ThreadId, Timestamp};
 use panelot_gatekeeper as gate;
@@ -11,7 +11,6 @@ use panelot_protocol::snapshot::{Activity, ThreadMeta};
 use panelot_provider::Endpoint;
 use panelot_records::run::{ModelChoice, Overrides};
 use panelot_records::{Connection, Grant, Key, Rule, Settings, Write};
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::project;
@@ -32,10 +31,6 @@ pub(crate) struct Directory {
     pub(crate) activity: SortedMap<ThreadId, Activity>,
 }
 
-fn word<T: Serialize>(value: T) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
 fn unword<T: FromJson + Default>(word: &str) -> T {
     T::from_json(Value::from(word)).unwrap_or_default()
 }
@@ -48,7 +43,7 @@ fn choice_record(choice: &WireChoice) -> ModelChoice {
 pub(crate) fn overrides_record(overrides: &panelot_protocol::op::TurnOverrides) -> Overrides {
     Overrides {
         model: overrides.model.as_ref().map(choice_record),
-        policy: overrides.permission_policy.map(word),
+        policy: overrides.permission_policy.map(|policy| word(&policy)),
     }
 }
 
@@ -178,9 +173,9 @@ impl Directory {
                 }
                 self.settings.default_model = model.as_ref().map(choice_record);
             }
-            SettingsChange::SetPolicy { policy } => self.settings.policy = word(policy),
-            SettingsChange::SetLanguage { language } => self.settings.language = word(language),
-            SettingsChange::SetTheme { theme } => self.settings.theme = word(theme),
+            SettingsChange::SetPolicy { policy } => self.settings.policy = word(&policy),
+            SettingsChange::SetLanguage { language } => self.settings.language = word(&language),
+            SettingsChange::SetTheme { theme } => self.settings.theme = word(&theme),
             SettingsChange::SetPrompt { prompt } => self.settings.prompt = prompt.into_string(),
             SettingsChange::PutRule { rule } => self.put_rule(&rule, now, writes)?,
             SettingsChange::RemoveRule { id } => {
@@ -236,7 +231,7 @@ impl Directory {
         }
         let record = Rule {
             id: rule.id.clone(),
-            verdict: word(rule.verdict),
+            verdict: word(&rule.verdict),
             tool: rule.tool.to_string(),
             origin: rule.origin.to_string(),
             created_at: now,

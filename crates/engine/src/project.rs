@@ -1,6 +1,6 @@
 //! From stored records to what views see. Exhaustive, so that a new kind of record cannot leak by accident.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, word};
 use panelot_base::limits::NOTE_CHARS_MAX;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
@@ -17,7 +17,7 @@ const RESULT_PREVIEW_BYTES: usize = 6000;
 
 /// A wire code as it is stored.
 pub(crate) fn code_text(code: ErrorCode) -> String {
-    serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    word(&code)
 }
 
 /// A stored code as it goes on the wire; one that is not known any more is a fault of the engine.

@@ -15,6 +15,8 @@ pub(crate) struct Attributes {
     pub(crate) default: Option<DefaultValue>,
     pub(crate) transparent: bool,
     pub(crate) from: Option<Path>,
+    /// A test for what is not written.
+    pub(crate) skip_if: Option<Path>,
 }
 
 /// Where the value of an absent field comes from.
@@ -41,8 +43,7 @@ impl Attributes {
                     "deny_unknown_fields" => read.deny_unknown_fields = true,
                     "transparent" => read.transparent = true,
                     "from" => read.from = Some(meta.value()?.parse::<LitStr>()?.parse()?),
-                    // Only for writing.
-                    "skip_serializing_if" => drop(meta.value()?.parse::<LitStr>()?),
+                    "skip_serializing_if" => read.skip_if = Some(meta.value()?.parse::<LitStr>()?.parse()?),
                     "default" => {
                         read.default = Some(match meta.value() {
                             Ok(value) => DefaultValue::Function(value.parse::<LitStr>()?.parse()?),

@@ -100,7 +100,7 @@ fn read_fields(
     })
 }
 
-fn variant_name(attributes: &Attributes, variant: &Variant) -> Result<String> {
+pub(crate) fn variant_name(attributes: &Attributes, variant: &Variant) -> Result<String> {
     let plain = variant.ident.to_string();
     let own = Attributes::read(&variant.attrs)?;
     Ok(own
@@ -108,7 +108,7 @@ fn variant_name(attributes: &Attributes, variant: &Variant) -> Result<String> {
         .unwrap_or_else(|| attributes.rename_all.map_or_else(|| plain.clone(), |case| case.variant(&plain))))
 }
 
-fn fields_case(attributes: &Attributes, variant: &Variant) -> Result<Option<Case>> {
+pub(crate) fn fields_case(attributes: &Attributes, variant: &Variant) -> Result<Option<Case>> {
     Ok(Attributes::read(&variant.attrs)?.rename_all.or(attributes.rename_all_fields))
 }
 

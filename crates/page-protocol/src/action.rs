@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use panelot_base::json::{FromJson, JsonError, Value};
+use panelot_base::json::{FromJson, JsonError, ToJson, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -68,6 +68,12 @@ impl fmt::Display for ElementRef {
     }
 }
 
+impl ToJson for ElementRef {
+    fn to_json(&self) -> Value {
+        self.0.to_json()
+    }
+}
+
 impl FromJson for ElementRef {
     fn from_json(value: Value) -> Result<Self, JsonError> {
         Self::new(String::from_json(value)?).map_err(|error| JsonError::new(error.to_string()))
@@ -90,7 +96,7 @@ impl JsonSchema for ElementRef {
 }
 
 /// Which option of a select box is meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "by", rename_all = "camelCase", deny_unknown_fields)]
 pub enum OptionChoice {
     /// The option with this `value`.
@@ -108,7 +114,7 @@ pub enum OptionChoice {
 }
 
 /// One thing to do in a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Action {
     /// Report what the page shows.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use panelot_base::Timestamp;
-use panelot_base::json::{FromJson, JsonError};
+use panelot_base::json::{FromJson, JsonError, ToJson};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -43,6 +43,12 @@ impl RequestId {
     }
 }
 
+impl ToJson for RequestId {
+    fn to_json(&self) -> Value {
+        self.0.to_json()
+    }
+}
+
 impl FromJson for RequestId {
     fn from_json(value: Value) -> Result<Self, JsonError> {
         Self::new(String::from_json(value)?)
@@ -67,7 +73,7 @@ impl JsonSchema for RequestId {
 }
 
 /// A message from the engine to the executor of one document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Request {
     /// [`PROTOCOL_ID`].
@@ -92,7 +98,7 @@ pub struct Request {
 }
 
 /// What a request wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum RequestBody {
     /// Do something in the document.
@@ -110,7 +116,7 @@ pub enum RequestBody {
 }
 
 /// A message from an executor to the engine: the answer to one [`Request`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Response {
     /// [`PROTOCOL_ID`].
@@ -126,7 +132,7 @@ pub struct Response {
 }
 
 /// The answer to a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Answer {
     /// To a ping: the executor is there.

@@ -1,6 +1,6 @@
 //! What a page shows, as plain facts in reading order. `snapshot` turns them into text for the model.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::action::ElementRef;
 use crate::limits;
 
 /// What a document shows at one moment. All text in it is foreign.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PageFacts {
     /// The document's address.
@@ -33,7 +33,9 @@ pub struct PageFacts {
 }
 
 /// The visible part of a document, in CSS pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Viewport {
     /// Width of the visible part.
@@ -51,7 +53,7 @@ pub struct Viewport {
     clippy::large_enum_variant,
     reason = "most nodes are elements, and a page of facts lives for one rendering"
 )]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Node {
     /// A block of text that belongs to no control.
@@ -120,7 +122,7 @@ pub enum Node {
 }
 
 /// A box in CSS pixels, relative to the top viewport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rect {
     /// Left edge.
@@ -134,7 +136,7 @@ pub struct Rect {
 }
 
 /// What a field holds. The executor never reads the value of a secret field into a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 pub enum FieldValue {
     /// Its text.
@@ -151,7 +153,7 @@ pub enum FieldValue {
 }
 
 /// An option of a select box.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionFacts {
     /// What it shows.
@@ -170,7 +172,7 @@ pub struct OptionFacts {
 }
 
 /// How far the inside of a frame could be seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FrameFacts {
     /// Its content follows, one level deeper.
@@ -183,7 +185,7 @@ pub enum FrameFacts {
 
 /// One thing that is true of an element.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum State {

@@ -1,6 +1,6 @@
 //! What came of an action: what was seen to happen, or why it was refused.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::limits;
 pub type Outcome = Result<ActionResult, ActionFailure>;
 
 /// An action that was carried out, with what was observed afterwards. Never what was hoped for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 pub enum ActionResult {
     /// What the page shows.
@@ -45,7 +45,7 @@ pub enum ActionResult {
 }
 
 /// What pressing Enter in a field led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Submission {
     /// It was not asked for.
@@ -61,7 +61,7 @@ pub enum Submission {
 }
 
 /// What was seen to happen after an action.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Observed {
     /// The element that was acted on.
@@ -87,7 +87,7 @@ pub struct Observed {
 
 /// Something that changed after an action.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum EffectSeen {
@@ -110,7 +110,7 @@ pub enum EffectSeen {
 }
 
 /// An element, named so that a person would know which one. Foreign text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Subject {
     /// Its role.
@@ -122,7 +122,7 @@ pub struct Subject {
 }
 
 /// An action that was refused or did not succeed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionFailure {
     /// What went wrong.
@@ -149,7 +149,7 @@ pub struct ActionFailure {
 
 /// Why an action was refused or did not succeed.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
@@ -196,7 +196,7 @@ pub enum FailureCode {
 }
 
 /// How far a failed action got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Reach {
     /// Nothing was dispatched.

@@ -1,6 +1,6 @@
 //! From JSON to checked messages and back. Budget first, then the type, then the rules that no type can state.
 
-use panelot_base::json::{FromJson, JsonError};
+use panelot_base::json::{FromJson, JsonError, ToJson};
 use panelot_base::{SubmissionId, ThreadId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::event::{Event, Stream};
 use crate::{Op, budget};
 
 /// A place in a thread's stream of events. Sequences are contiguous within an epoch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamCursor {
     /// The thread.
@@ -22,7 +22,7 @@ pub struct StreamCursor {
 }
 
 /// A place in the stream of the list of threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DirectoryCursor {
     /// Which life of the worker; from 1.
@@ -78,10 +78,10 @@ impl EventMessage {
         if let Value::Object(fields) = &mut value {
             fields.insert("type".into(), self.event.name().into());
             if let Some(cursor) = &self.stream {
-                fields.insert("stream".into(), serde_json::to_value(cursor).unwrap_or_default());
+                fields.insert("stream".into(), cursor.to_json());
             }
             if let Some(cursor) = &self.directory {
-                fields.insert("directoryStream".into(), serde_json::to_value(cursor).unwrap_or_default());
+                fields.insert("directoryStream".into(), cursor.to_json());
             }
         }
         value

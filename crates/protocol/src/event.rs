@@ -1,6 +1,6 @@
 //! What the engine tells its views.
 
-use panelot_base::json::{FromJson, JsonError};
+use panelot_base::json::{FromJson, JsonError, ToJson};
 use panelot_base::{ApprovalId, ConnectionId, ItemId, RunId, SubmissionId, ThreadId, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::snapshot::{
 };
 
 /// Why something was refused or failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// A known message was malformed. Made by the decoder of a view.
@@ -48,7 +48,7 @@ pub enum ErrorCode {
 }
 
 /// Answers `initialize`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialized {
     /// The command.
@@ -64,7 +64,7 @@ pub struct Initialized {
 }
 
 /// Tells a page of another version to reload. Its shape is frozen for ever.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReloadRequired {
     /// The command, or a made-up id.
@@ -78,7 +78,7 @@ pub struct ReloadRequired {
 }
 
 /// A command was admitted, and that is durable.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandAck {
     /// The command.
@@ -95,7 +95,7 @@ pub struct CommandAck {
 }
 
 /// A command was refused and changed nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandRejected {
     /// The command.
@@ -112,7 +112,7 @@ pub struct CommandRejected {
 }
 
 /// A sign of life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pong {
     /// The command.
@@ -120,7 +120,7 @@ pub struct Pong {
 }
 
 /// Something failed that is not the answer to a receipted command.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorEvent {
     /// The command, when one caused it.
@@ -133,7 +133,7 @@ pub struct ErrorEvent {
 }
 
 /// A subscribed thread, whole.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSnapshotEvent {
     /// The command.
@@ -145,7 +145,7 @@ pub struct ThreadSnapshotEvent {
 }
 
 /// Older entries of a thread.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadPage {
     /// The command.
@@ -159,7 +159,7 @@ pub struct ThreadPage {
 }
 
 /// A thread's head changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUpdated {
     /// The thread.
@@ -169,7 +169,7 @@ pub struct ThreadUpdated {
 }
 
 /// A turn begins, or goes on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStart {
     /// The thread.
@@ -181,7 +181,7 @@ pub struct TurnStart {
 }
 
 /// A turn ended, or stands still until the person says something.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnComplete {
     /// The thread.
@@ -193,7 +193,7 @@ pub struct TurnComplete {
 }
 
 /// What a model call cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
     /// The thread.
@@ -205,7 +205,7 @@ pub struct TokenUsage {
 }
 
 /// An item begins to stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemStart {
     /// The thread.
@@ -221,7 +221,7 @@ pub struct ItemStart {
 }
 
 /// More of an item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemDelta {
     /// The thread.
@@ -237,7 +237,7 @@ pub struct ItemDelta {
 }
 
 /// An item ends. Its stored form, where it has one, came just before as `item.stored`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemComplete {
     /// The thread.
@@ -249,7 +249,7 @@ pub struct ItemComplete {
 }
 
 /// An entry was added to the conversation, or replaced the one with its sequence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemStored {
     /// The thread.
@@ -259,7 +259,7 @@ pub struct ItemStored {
 }
 
 /// The person is asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
     /// The thread.
@@ -269,7 +269,7 @@ pub struct ApprovalRequest {
 }
 
 /// A question is closed, whoever closed it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalResolved {
     /// The thread.
@@ -281,7 +281,7 @@ pub struct ApprovalResolved {
 }
 
 /// A run changed. One that ended is named once more and then gone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunUpdated {
     /// The thread.
@@ -291,7 +291,7 @@ pub struct RunUpdated {
 }
 
 /// A thread appeared in the list or changed there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DirectoryThread {
     /// Its head.
@@ -299,7 +299,7 @@ pub struct DirectoryThread {
 }
 
 /// A thread is gone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadDeleted {
     /// Which.
@@ -307,7 +307,7 @@ pub struct ThreadDeleted {
 }
 
 /// What goes on in a thread changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityUpdated {
     /// What goes on now.
@@ -315,7 +315,7 @@ pub struct ActivityUpdated {
 }
 
 /// The settings; with an id, as an answer to `settings.get`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsEvent {
     /// The command.
@@ -326,7 +326,7 @@ pub struct SettingsEvent {
 }
 
 /// How a try of a connection went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionVerified {
     /// The command.
@@ -377,7 +377,7 @@ macro_rules! events {
             /// Its payload as JSON.
             #[must_use]
             pub fn payload(&self) -> Value {
-                match self { $(Self::$variant(payload) => serde_json::to_value(payload).unwrap_or_default(),)* }
+                match self { $(Self::$variant(payload) => payload.to_json(),)* }
             }
 
             pub(crate) fn from_payload(
@@ -397,6 +397,12 @@ macro_rules! events {
                     $($wire => Some(serde_json::from_value(payload.clone()).ok().map(Self::$variant)),)*
                     _ => None,
                 }
+            }
+
+            /// What serde writes for the same.
+            #[cfg(test)]
+            pub(crate) fn payload_by_serde(&self) -> serde_json::Value {
+                match self { $(Self::$variant(payload) => serde_json::to_value(payload).unwrap(),)* }
             }
 
             pub(crate) fn schemas() -> Vec<(&'static str, String, schemars::Schema)> {

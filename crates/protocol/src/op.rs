@@ -1,6 +1,6 @@
 //! What a view may ask of the engine.
 
-use panelot_base::json::{FromJson, JsonError};
+use panelot_base::json::{FromJson, JsonError, ToJson};
 use panelot_base::{ApprovalId, ClientId, ConnectionId, RunId, ThreadId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub enum Receipting {
 }
 
 /// A tab as it was in front. Foreign text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TabIdentity {
     /// `chrome.tabs` id.
@@ -41,7 +41,7 @@ pub struct TabIdentity {
 }
 
 /// What the browser showed when the person sent a message, captured before anything was awaited.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BrowserContext {
     /// When it was captured.
@@ -51,7 +51,7 @@ pub struct BrowserContext {
 }
 
 /// What the person wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInput {
     /// The text; not blank.
@@ -63,7 +63,7 @@ pub struct UserInput {
 }
 
 /// What the person chose for one message instead of the defaults.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnOverrides {
     /// Another model.
@@ -75,7 +75,7 @@ pub struct TurnOverrides {
 }
 
 /// What the person answers to an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum ApprovalDecision {
     /// This once.
@@ -95,7 +95,7 @@ pub enum ApprovalDecision {
 }
 
 /// What the person says of a write whose end was not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolution {
     /// It did not happen: do it (a new attempt).
@@ -107,7 +107,7 @@ pub enum Resolution {
 }
 
 /// What kind of page a view is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Surface {
     /// The side panel.
@@ -119,7 +119,7 @@ pub enum Surface {
 }
 
 /// Opens the conversation with the engine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialize {
     /// Must be [`crate::PROTOCOL`].
@@ -140,7 +140,7 @@ pub struct Initialize {
 }
 
 /// Makes a thread, with its first message when there is one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadCreate {
     /// A model preset.
@@ -158,7 +158,7 @@ pub struct ThreadCreate {
 }
 
 /// Names a thread and nothing else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadOnly {
     /// The thread.
@@ -166,7 +166,7 @@ pub struct ThreadOnly {
 }
 
 /// Asks for older messages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadHistory {
     /// The thread.
@@ -176,7 +176,7 @@ pub struct ThreadHistory {
 }
 
 /// Sends a message; it waits its turn when the thread is busy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSubmit {
     /// The thread.
@@ -189,7 +189,7 @@ pub struct TurnSubmit {
 }
 
 /// Names a run of a thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunOnly {
     /// The thread.
@@ -199,7 +199,7 @@ pub struct RunOnly {
 }
 
 /// Says what became of a write whose end was not seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunResolveUncertain {
     /// The thread.
@@ -211,7 +211,7 @@ pub struct RunResolveUncertain {
 }
 
 /// Answers an approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalResponse {
     /// The thread that asks.
@@ -223,7 +223,7 @@ pub struct ApprovalResponse {
 }
 
 /// Changes the settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsUpdate {
     /// The changes, applied together.
@@ -232,7 +232,7 @@ pub struct SettingsUpdate {
 }
 
 /// Tries a connection with a real request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionVerify {
     /// Which.
@@ -243,7 +243,7 @@ pub struct ConnectionVerify {
 }
 
 /// Asks for nothing but an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 pub struct Nothing {}
 
 macro_rules! ops {
@@ -277,7 +277,7 @@ macro_rules! ops {
             /// Its parameters as JSON.
             #[must_use]
             pub fn params(&self) -> serde_json::Value {
-                match self { $(Self::$variant(params) => serde_json::to_value(params).unwrap_or_default(),)* }
+                match self { $(Self::$variant(params) => params.to_json(),)* }
             }
 
             /// Reads the parameters of an operation; `None` for a name that is not in the table.
@@ -298,6 +298,12 @@ macro_rules! ops {
                     $($wire => Some(serde_json::from_value(params.clone()).ok().map(Self::$variant)),)*
                     _ => None,
                 }
+            }
+
+            /// What serde writes for the same.
+            #[cfg(test)]
+            pub(crate) fn params_by_serde(&self) -> serde_json::Value {
+                match self { $(Self::$variant(params) => serde_json::to_value(params).unwrap(),)* }
             }
 
             pub(crate) fn schemas() -> Vec<(&'static str, String, schemars::Schema)> {

@@ -1,6 +1,6 @@
 //! What the person set up, as views see it. Credentials go in and never come out.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ConnectionId, RuleId, Secret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::Text;
 
 /// When the agent must ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionPolicy {
     /// Before everything, even reading.
@@ -21,7 +23,9 @@ pub enum PermissionPolicy {
 }
 
 /// The colour scheme.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum Theme {
     /// As the system has it.
@@ -34,7 +38,9 @@ pub enum Theme {
 }
 
 /// The language of the interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
 pub enum Language {
     /// As the browser has it.
     #[default]
@@ -49,7 +55,7 @@ pub enum Language {
 }
 
 /// A model of a connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelChoice {
     /// The connection.
@@ -59,7 +65,7 @@ pub struct ModelChoice {
 }
 
 /// A connection as views see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionView {
     /// Identity.
@@ -75,7 +81,7 @@ pub struct ConnectionView {
 }
 
 /// What a rule says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RuleVerdict {
     /// Do it without asking.
@@ -87,7 +93,7 @@ pub enum RuleVerdict {
 }
 
 /// A saved permission rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleView {
     /// Identity.
@@ -101,7 +107,7 @@ pub struct RuleView {
 }
 
 /// Everything that the person set up.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsView {
     /// Grows by one with each change.
@@ -147,6 +153,12 @@ impl IncomingKey {
     }
 }
 
+impl ToJson for IncomingKey {
+    fn to_json(&self) -> panelot_base::json::Value {
+        self.0.expose().to_json()
+    }
+}
+
 // Written only by a view that sends it to the engine; the engine has no message that holds one.
 impl Serialize for IncomingKey {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -164,7 +176,7 @@ impl JsonSchema for IncomingKey {
 }
 
 /// One change of the settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum SettingsChange {
     /// Add or change a connection.

@@ -1,6 +1,6 @@
 //! A thread and the list of threads, as views see them at one moment.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ApprovalId, ConnectionId, ItemId, RunId, SubmissionId, ThreadId, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,9 @@ use serde_json::Value;
 use crate::op::{ApprovalDecision, TabIdentity};
 
 /// Tokens of one model call, as the provider reported them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Input tokens, cache traffic included.
@@ -25,7 +27,7 @@ pub struct Usage {
 }
 
 /// Why a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// With an answer.
@@ -45,7 +47,7 @@ pub enum StopReason {
 }
 
 /// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// It waits its turn.
@@ -71,7 +73,7 @@ pub enum RunState {
 }
 
 /// A tool call as the model asked for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CallView {
     /// Identity.
@@ -83,7 +85,7 @@ pub struct CallView {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ResultOutcome {
     /// It did what it was asked.
@@ -99,7 +101,7 @@ pub enum ResultOutcome {
 }
 
 /// What a notice is about; views have the words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NoticeKind {
     /// The model call failed; details carry the provider's error.
@@ -111,7 +113,7 @@ pub enum NoticeKind {
 }
 
 /// What an entry of a conversation says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ItemBody {
     /// What the person wrote.
@@ -181,7 +183,7 @@ pub enum ItemBody {
 }
 
 /// An entry of a conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotItem {
     /// Its place in the thread; unique there.
@@ -195,7 +197,7 @@ pub struct SnapshotItem {
 }
 
 /// What kind of thing is streamed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {
     /// The model writes.
@@ -205,7 +207,7 @@ pub enum ItemKind {
 }
 
 /// What is known of a streamed item from its start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemMeta {
     /// The tool's name.
@@ -217,7 +219,7 @@ pub struct ItemMeta {
 }
 
 /// An item in flight, with all that was streamed of it so far.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveItem {
     /// Identity.
@@ -233,7 +235,7 @@ pub struct ActiveItem {
 }
 
 /// A turn that is under way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveTurn {
     /// Identity.
@@ -245,7 +247,7 @@ pub struct ActiveTurn {
 }
 
 /// What an approval shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalView {
     /// The question.
@@ -274,7 +276,7 @@ pub struct ApprovalView {
 }
 
 /// A run as views see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
     /// Identity.
@@ -299,7 +301,7 @@ pub struct RunView {
 }
 
 /// An error for a person to read; views have the words for its code.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorView {
     /// What kind of error.
@@ -312,7 +314,7 @@ pub struct ErrorView {
 }
 
 /// A thread in the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadMeta {
     /// Identity.
@@ -338,7 +340,7 @@ pub struct ThreadMeta {
 }
 
 /// What goes on in a thread, for the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Activity {
     /// The thread.
@@ -350,7 +352,7 @@ pub struct Activity {
 }
 
 /// The list of threads.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DirectorySnapshot {
     /// The threads, in no particular order.
@@ -360,7 +362,7 @@ pub struct DirectorySnapshot {
 }
 
 /// A thread at one moment of its stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSnapshot {
     /// Its head.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use panelot_base::json::{FromJson, JsonError, Value};
+use panelot_base::json::{FromJson, JsonError, ToJson, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -63,6 +63,12 @@ impl<const MAX: usize> FromJson for Text<MAX> {
     fn from_json(value: Value) -> Result<Self, JsonError> {
         Self::new(String::from_json(value)?)
             .ok_or_else(|| JsonError::new(["text of at most ", &MAX.to_string(), " bytes expected"].concat()))
+    }
+}
+
+impl<const MAX: usize> ToJson for Text<MAX> {
+    fn to_json(&self) -> Value {
+        self.0.to_json()
     }
 }
 

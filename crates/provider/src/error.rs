@@ -1,13 +1,13 @@
 //! What went wrong with a model call, and whose fault it was.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use serde::{Deserialize, Serialize};
 
 /// A failed model call. Plain data: it is stored with the run and shown to the person.
 ///
 /// The words for the person are the view's, in their language, chosen by `kind`, `reason` and [`ProviderError::fault`];
 /// `upstream_message` is the provider's own text, shown beside them as plain text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, thiserror::Error)]
 #[error("model call failed ({kind:?}, {reason:?}, HTTP {status:?}): {upstream_message:?}")]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderError {
@@ -36,7 +36,7 @@ pub struct ProviderError {
 }
 
 /// The sorts of failure. Closed: a new one needs words in every language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The key is missing, wrong, or may not do this.
@@ -56,7 +56,7 @@ pub enum ErrorKind {
 }
 
 /// What exactly failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The key is not accepted.
@@ -80,7 +80,7 @@ pub enum Reason {
 }
 
 /// Who has to do something about a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// The person's account or key at the provider.

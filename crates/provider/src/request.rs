@@ -3,12 +3,12 @@
 //! These types are stored inside run environments and history, so their serde form is part of the record format: add
 //! fields with a default, never rename one.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One request to a model: the whole conversation, because no provider keeps it for us.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// The model's name exactly as the provider spells it.
@@ -24,7 +24,7 @@ pub struct Request {
 }
 
 /// How to generate. What is `None` is not sent, so that the provider's own default holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Parameters {
     /// Sampling temperature, 0 to 2.
@@ -42,7 +42,7 @@ pub struct Parameters {
 }
 
 /// How much a reasoning model should think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
     /// Quick answers.
@@ -54,7 +54,7 @@ pub enum Effort {
 }
 
 /// A tool as a model sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 pub struct ToolSchema {
     /// Name that the model calls it by.
     pub name: String,
@@ -65,7 +65,7 @@ pub struct ToolSchema {
 }
 
 /// One message of the conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "role", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Message {
     /// Said by the person, or by the engine in the person's place.
@@ -96,7 +96,7 @@ pub enum Message {
 }
 
 /// A piece of content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Part {
     /// Text.
@@ -122,7 +122,7 @@ impl Part {
 }
 
 /// One call of a tool, as the model asked for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 pub struct ToolCall {
     /// Identifier that the result refers to. Unique within one response; see
     /// [`Response::make_call_ids_unique`](crate::Response::make_call_ids_unique).

@@ -1,12 +1,12 @@
 //! A question to the person, and its answer.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ApprovalId, ItemId, RunId, ThreadId, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What the person answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Decision {
     /// This once.
@@ -34,7 +34,7 @@ impl Decision {
 }
 
 /// Whether a question is still open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ApprovalState {
     /// It is.
@@ -54,7 +54,7 @@ pub enum ApprovalState {
 }
 
 /// A question to the person whether a call may go ahead.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
     /// Identity.

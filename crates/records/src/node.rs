@@ -1,12 +1,12 @@
 //! What was said and what came back: the nodes of a conversation's tree.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ApprovalId, ConnectionId, ItemId, SubmissionId, ThreadId, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One entry of a conversation. Nodes are written once; only a message that is still streaming is rewritten.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     /// The conversation.
@@ -24,7 +24,7 @@ pub struct Node {
 }
 
 /// A tab as the person had it in front when they wrote. Foreign text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct TabIdentity {
     /// `chrome.tabs` id.
@@ -36,7 +36,7 @@ pub struct TabIdentity {
 }
 
 /// A tool call as the model proposed it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredCall {
     /// Its identity in the conversation and on the provider's wire.
@@ -51,7 +51,7 @@ pub struct StoredCall {
 }
 
 /// Tokens of one model call, as the provider reported them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Input tokens, cache traffic included.
@@ -67,7 +67,7 @@ pub struct Usage {
 }
 
 /// What a node says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Body {
     /// What the person wrote.
@@ -137,7 +137,7 @@ pub enum Body {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub enum ResultOutcome {
     /// It did what it was asked.
@@ -153,7 +153,7 @@ pub enum ResultOutcome {
 }
 
 /// What a notice is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub enum NoticeKind {
     /// The model call failed; details carry the error.

@@ -1,11 +1,11 @@
 //! The answer to a command, kept so that the same command is answered the same way for ever after.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ClientId, RunId, SubmissionId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// What a command was answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Outcome {
     /// It was admitted.
@@ -31,7 +31,7 @@ pub enum Outcome {
 }
 
 /// Written in the same commit as the change that it acknowledges.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
     /// Who asked.

@@ -1,7 +1,6 @@
 //! A record of any kind, and its row in a database.
 
-use panelot_base::json::{FromJson, Value};
-use serde::Serialize;
+use panelot_base::json::{FromJson, ToJson, Value};
 
 use crate::settings::{Connection, Grant, Rule, SealedSecret, Settings};
 use crate::{Approval, Environment, Key, Node, Receipt, Run, Table, Thread};
@@ -88,7 +87,7 @@ impl Environment {
     /// The digest under which it is stored.
     #[must_use]
     pub fn digest(&self) -> panelot_base::EnvironmentDigest {
-        let value = serde_json::to_value(self).unwrap_or_default();
+        let value = self.to_json();
         let mut source = panelot_base::IdSource::new([0; 16]);
         panelot_base::EnvironmentDigest::new(panelot_base::digest::json_digest(&value))
             .unwrap_or_else(|_| panelot_base::EnvironmentDigest::mint(&mut source))
@@ -115,10 +114,8 @@ impl Record {
     }
 
     /// Its row.
-    ///
-    /// # Errors
-    /// [`RecordError`] when the body cannot be written as JSON, which no value of these types can cause.
-    pub fn to_row(&self) -> Result<Row, RecordError> {
+    #[must_use]
+    pub fn to_row(&self) -> Row {
         let revision = match self {
             Self::Approval(it) => it.revision,
             Self::Connection(it) => it.revision,
@@ -133,20 +130,19 @@ impl Record {
             | Self::Secret(_) => 0,
         };
         let json = match self {
-            Self::Approval(it) => body(it),
-            Self::Connection(it) => body(it),
-            Self::Environment(it) => body(it),
-            Self::Grant(it) => body(it),
-            Self::Node(it) => body(it),
-            Self::Receipt(it) => body(it),
-            Self::Rule(it) => body(it),
-            Self::Run(it) => body(it),
-            Self::Secret(it) => body(it),
-            Self::Settings(it) => body(it),
-            Self::Thread(it) => body(it),
+            Self::Approval(it) => it.to_json(),
+            Self::Connection(it) => it.to_json(),
+            Self::Environment(it) => it.to_json(),
+            Self::Grant(it) => it.to_json(),
+            Self::Node(it) => it.to_json(),
+            Self::Receipt(it) => it.to_json(),
+            Self::Rule(it) => it.to_json(),
+            Self::Run(it) => it.to_json(),
+            Self::Secret(it) => it.to_json(),
+            Self::Settings(it) => it.to_json(),
+            Self::Thread(it) => it.to_json(),
         };
-        let json = json.map_err(|why| RecordError { key: self.key(), why })?;
-        Ok(Row { version: RECORD_VERSION, revision, json })
+        Row { version: RECORD_VERSION, revision, json: json.to_string() }
     }
 
     /// Reads a row of a table back.
@@ -179,11 +175,6 @@ impl Record {
         }
         Ok(record)
     }
-}
-
-fn body<T: Serialize>(value: &T) -> Result<String, String> {
-    // By way of a value, like everything that is written: a second serializer for every type would double its code.
-    serde_json::to_value(value).map(|value| value.to_string()).map_err(|error| error.to_string())
 }
 
 fn parse<T: FromJson + Into<Record>>(value: Value) -> Result<Record, String> {

@@ -1,6 +1,6 @@
 //! The durable execution of one submitted message.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{
     ApprovalId, ClientId, ConnectionId, EnvironmentDigest, ItemId, RunId, SubmissionId, ThreadId, Timestamp,
     TurnId,
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::node::{TabIdentity, Usage};
 
 /// Where a run stands. No state means two things.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// Admitted, not begun: it has no nodes yet.
@@ -74,7 +74,7 @@ impl RunState {
 }
 
 /// Where a call stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum CallState {
     /// The model asked for it.
@@ -112,7 +112,7 @@ pub enum CallState {
 }
 
 /// The durable status of one call of the open batch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Call {
     /// The call, found in the assistant node of the batch.
@@ -131,7 +131,7 @@ pub struct Call {
 }
 
 /// The calls of the newest assistant message, while any of them is open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
     /// The node that asked for them.
@@ -141,7 +141,7 @@ pub struct Batch {
 }
 
 /// Why a run ended or stands still, for the record and for views.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct RunError {
     /// A code from the protocol's closed list.
@@ -154,7 +154,7 @@ pub struct RunError {
 }
 
 /// One submitted message on its way to an answer. Small: what it is bound to lies in its [`Environment`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
     /// Identity.
@@ -219,7 +219,7 @@ pub struct Run {
 }
 
 /// What the person chose for one message instead of the defaults.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Overrides {
     /// Another model.
@@ -231,7 +231,7 @@ pub struct Overrides {
 }
 
 /// A model of a connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelChoice {
     /// The connection.
@@ -241,7 +241,7 @@ pub struct ModelChoice {
 }
 
 /// What a run was bound to when it began. Stored once per content, found by its digest.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Environment {
     /// The system prompt, whole.

@@ -1,13 +1,13 @@
 //! What the person set up: connections, defaults, permission rules and grants.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ConnectionId, RuleId, SafeUrl, SessionId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::run::ModelChoice;
 
 /// The one settings record.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
     /// Grows by one with each change.
@@ -25,7 +25,7 @@ pub struct Settings {
 }
 
 /// A model provider of the person's own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Connection {
     /// Identity.
@@ -45,7 +45,7 @@ pub struct Connection {
 }
 
 /// A credential as the store holds it: sealed with a key that cannot be exported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SealedSecret {
     /// Whose credential it is.
@@ -57,7 +57,7 @@ pub struct SealedSecret {
 }
 
 /// A saved permission rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// Identity.
@@ -73,7 +73,7 @@ pub struct Rule {
 }
 
 /// A permission that ends with the browser session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
     /// The browser session it belongs to; in any other it is void.

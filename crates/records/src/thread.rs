@@ -1,13 +1,13 @@
 //! A conversation.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{Approval, Node, Run};
 
 /// Where a title came from, which decides what may replace it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub enum TitleSource {
     /// There is none yet.
@@ -22,7 +22,7 @@ pub enum TitleSource {
 }
 
 /// What a thread has used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// Turns started.
@@ -32,7 +32,7 @@ pub struct Stats {
 }
 
 /// A conversation's head: small, rewritten with each change of the conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
     /// Identity.

@@ -49,12 +49,12 @@ pub async fn prepare<S: Sealer>(commit: Commit, sealer: &S) -> Result<Prepared, 
     let mut changes = Vec::with_capacity(commit.writes.len());
     for write in commit.writes {
         changes.push(match write {
-            Write::Put(record) => Change::Put(record.key(), record.to_row()?),
+            Write::Put(record) => Change::Put(record.key(), record.to_row()),
             Write::Delete(key) => Change::Delete(key),
             Write::DeleteOfThread { table, thread } => Change::DeleteOfThread(table, thread),
             Write::Seal { connection, secret } => {
                 let record = Record::from(sealer.seal(&connection, &secret).await?);
-                Change::Put(record.key(), record.to_row()?)
+                Change::Put(record.key(), record.to_row())
             }
         });
     }

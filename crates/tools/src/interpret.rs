@@ -1,5 +1,6 @@
 //! What a report of the browser means: text for the model, facts for the view, and whether a write's end is unknown.
 
+use panelot_base::json::{ToJson, word};
 use panelot_base::limits::TOOL_RESULT_BYTES_MAX;
 use panelot_page_protocol as page;
 use panelot_page_protocol::{
@@ -106,7 +107,7 @@ pub fn target_refusal(error: &TargetError) -> ToolOutcome {
             (text, true)
         }
     };
-    let details = serde_json::to_value(error).unwrap_or(Value::Null);
+    let details = error.to_json();
     ToolOutcome::Done {
         ok: false,
         content,
@@ -238,10 +239,7 @@ fn observation(observed: &Observed) -> String {
 
 /// `readOnly` as `read only`.
 fn state_text(state: &State) -> String {
-    let name = serde_json::to_value(state)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default();
+    let name = word(state);
     let mut text = String::new();
     for character in name.chars() {
         if character.is_ascii_uppercase() {

@@ -1,10 +1,10 @@
 //! What a call is aimed at, as the browser reported it at one moment.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use serde::{Deserialize, Serialize};
 
 /// A document in a frame of a tab. A tab that navigates has another document, and so is another target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
     /// The tab (`chrome.tabs` id).
@@ -22,7 +22,7 @@ pub struct Target {
 }
 
 /// What the browser reported when a call's target was looked up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetFacts {
     /// The document, when the call has one; `None` for a call that concerns the browser as a whole.
@@ -32,7 +32,7 @@ pub struct TargetFacts {
 }
 
 /// Whether Chrome lets the extension reach an origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub enum HostAccess {
     /// It does, or none is needed.
@@ -44,7 +44,7 @@ pub enum HostAccess {
 }
 
 /// Why no target could be found. The text for the model is made in `interpret`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub enum TargetError {
     /// The call named no tab and none was in front when the person wrote.

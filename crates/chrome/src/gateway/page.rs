@@ -5,6 +5,7 @@ use std::pin::{Pin, pin};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
+use panelot_base::json::ToJson as _;
 use panelot_page_protocol::{Action, Answer, Outcome, Request, RequestBody, RequestId, Response};
 use panelot_tools::command::{Failure, FailureKind, Reach, Report};
 use panelot_tools::target::Target;
@@ -188,7 +189,7 @@ impl<A: Api, C: Clock> Gateway<A, C> {
         let id = RequestId::new(self.ids.borrow_mut().next_uuid()).ok_or_else(unusable)?;
         let (document_id, origin) = (Some(document.id.to_owned()), document.target.origin.clone());
         let request = Request::new(id.clone(), document_id, origin, self.clock.now().plus_ms(ms), body);
-        let message = serde_json::to_value(request).map_err(|_| unusable())?;
+        let message = request.to_json();
         Ok((id, message))
     }
 

@@ -46,7 +46,7 @@ fn assistant(text: &str, calls: impl IntoIterator<Item = usize>, incomplete: boo
         item: item(number),
         name: "click".into(),
         arguments: "{\"ref\":\"a-1\"".into(),
-        vendor: std::collections::BTreeMap::new(),
+        vendor: Default::default(),
     };
     Body::Assistant {
         item: ItemId::new("message").unwrap(),

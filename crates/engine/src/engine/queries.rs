@@ -8,6 +8,7 @@ use super::{
 };
 use crate::receipt::Command;
 use panelot_base::ConnectionId;
+use panelot_base::json::ToJson;
 use panelot_protocol::event::{ConnectionVerified, ThreadPage};
 use panelot_protocol::{Op, OpMessage};
 use panelot_provider::ProviderError;
@@ -187,7 +188,7 @@ impl Engine {
         let (models, error) = match result {
             Ok(models) => (models, None),
             Err(error) => {
-                let provider = serde_json::to_value(&error).ok();
+                let provider = Some(error.to_json());
                 let message = error.to_string();
                 (Vec::new(), Some(ErrorView { code: ErrorCode::ProviderError, message, provider }))
             }

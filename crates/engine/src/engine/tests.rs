@@ -182,7 +182,7 @@ fn stored_call(name: &str) -> panelot_records::StoredCall {
         item: ItemId::new("call").unwrap(),
         name: name.into(),
         arguments: "{}".into(),
-        vendor: std::collections::BTreeMap::new(),
+        vendor: Default::default(),
     }
 }
 

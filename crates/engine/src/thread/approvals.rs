@@ -1,5 +1,6 @@
 //! Questions to the person: asked, answered, and answered by their deadline.
 
+use panelot_base::json::ToJson;
 use panelot_base::limits::APPROVAL_TIMEOUT_MS;
 use panelot_base::{ApprovalId, ItemId, RuleId, RunId};
 use panelot_gatekeeper as gate;
@@ -45,7 +46,7 @@ impl ThreadMachine {
             arguments: live.call.arguments().clone(),
             origin: ask.origin.to_string(),
             flags: ask.flags.iter().map(|flag| flag.as_str().to_owned()).collect(),
-            target: facts.target.as_ref().and_then(|target| serde_json::to_value(target).ok()),
+            target: facts.target.as_ref().map(ToJson::to_json),
             preview: self.outline_line(&live.call),
             digest: ask.digest,
             state: ApprovalState::Pending,

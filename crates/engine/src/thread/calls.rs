@@ -2,7 +2,7 @@
 //!
 //! Invariant: a call is recorded as dispatched in the commit that its dispatch waits for, and needs a permit.
 
-use panelot_base::json::FromJson;
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ItemId, RunId};
 use panelot_gatekeeper as gate;
 use panelot_protocol::event::{Event, ItemStart};
@@ -265,7 +265,7 @@ impl ThreadMachine {
         let Some(record) = self.call_mut(id, item) else { return };
         record.attempts += 1;
         record.state = CallState::Dispatched { attempt: record.attempts, at: now };
-        record.target = facts.target.as_ref().and_then(|target| serde_json::to_value(target).ok());
+        record.target = facts.target.as_ref().map(ToJson::to_json);
         let attempt = record.attempts;
         draft.effects.push(Effect::Dispatch {
             thread: self.thread.id.clone(),

@@ -1,5 +1,6 @@
 //! Model calls: asking, streaming, checkpoints, answers and failures.
 
+use panelot_base::json::ToJson;
 use panelot_base::limits::{CHECKPOINT_BYTES, CHECKPOINT_INTERVAL_MS, FAILURES_REMIND, FAILURES_STOP};
 use panelot_base::{ItemId, ModelCallId, RunId, Timestamp};
 use panelot_protocol::event::{ErrorCode, Event, ItemComplete, ItemDelta, ItemStart, TokenUsage};
@@ -275,7 +276,7 @@ impl ThreadMachine {
             live.retry_at = Some(context.now.plus_ms(delay));
             return;
         }
-        let provider = serde_json::to_value(&error).ok();
+        let provider = Some(error.to_json());
         let error = RunError {
             code: code_text(ErrorCode::ProviderError),
             message: format!("{error}").chars().take(2000).collect(),

@@ -3,6 +3,7 @@
 //! Invariant: every call of an ended run has exactly one result node; a write whose end was not seen is never reported
 //! as done.
 
+use panelot_base::json::word;
 use panelot_base::{ItemId, RunId};
 use panelot_protocol::event::{Event, TurnComplete};
 use panelot_protocol::snapshot::StopReason;
@@ -213,8 +214,7 @@ impl ThreadMachine {
         self.complete_turn(draft, id, reason);
         self.set_state(id, state);
         if let Some(run) = self.run_mut(id) {
-            run.stop_reason =
-                serde_json::to_value(reason).ok().and_then(|reason| reason.as_str().map(str::to_owned));
+            run.stop_reason = Some(word(&reason));
         }
         self.start_next(context, draft);
     }

@@ -214,11 +214,13 @@ fn messages_are_read_as_serde_reads_them() {
     for value in spoiled(include_str!("../../schema/corpus.json")) {
         let Some(name) = value["type"].as_str() else { continue };
         if let Some(by_us) = Op::from_params(name, &value) {
-            assert_eq!(by_us.ok(), Op::by_serde(name, &value).unwrap(), "{value}");
+            assert_eq!(by_us.as_ref().ok(), Op::by_serde(name, &value).unwrap().as_ref(), "{value}");
+            by_us.iter().for_each(|op| assert_eq!(op.params(), op.params_by_serde()));
             read += 1;
         }
         if let Some(by_us) = Event::from_payload(name, &value) {
-            assert_eq!(by_us.ok(), Event::by_serde(name, &value).unwrap(), "{value}");
+            assert_eq!(by_us.as_ref().ok(), Event::by_serde(name, &value).unwrap().as_ref(), "{value}");
+            by_us.iter().for_each(|event| assert_eq!(event.payload(), event.payload_by_serde()));
             read += 1;
         }
     }
