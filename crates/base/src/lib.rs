@@ -13,6 +13,7 @@ mod safe_url;
 mod secret;
 mod sorted;
 mod time;
+mod web_address;
 
 pub use id::{
     ApprovalId, ClientId, ConnectionId, EnvironmentDigest, IdSource, InvalidId, ItemId, ModelCallId, RuleId,
@@ -22,3 +23,4 @@ pub use safe_url::SafeUrl;
 pub use secret::Secret;
 pub use sorted::{SortedMap, SortedSet};
 pub use time::Timestamp;
+pub use web_address::parse_url;

@@ -1,10 +1,10 @@
 //! The decision about one call.
 
 use panelot_base::digest::json_digest;
+use panelot_base::parse_url;
 use panelot_tools::descriptor::{Descriptor, Effect, Level, TargetKind};
 use panelot_tools::target::{HostAccess, TargetFacts};
 use serde_json::{Value, json};
-use url::Url;
 
 use crate::origin::{Origin, is_web_scheme};
 use crate::payload::is_sensitive;
@@ -216,7 +216,7 @@ pub(crate) fn judged_origin(question: &Question<'_>) -> Result<Origin, Denial> {
         }
         TargetKind::Destination => {
             let text = question.destination.ok_or(Denial::Destination)?;
-            let url = Url::parse(text.trim()).map_err(|_| Denial::Destination)?;
+            let url = parse_url(text.trim()).map_err(|_| Denial::Destination)?;
             let usable = is_web_scheme(url.scheme()) && url.username().is_empty() && url.password().is_none();
             if usable { Ok(Origin::of(&url)) } else { Err(Denial::Destination) }
         }

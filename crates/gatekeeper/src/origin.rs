@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use panelot_base::parse_url;
 use url::{Host, Url};
 
 /// What a call is judged by: where the document comes from that it reads or changes.
@@ -26,7 +27,7 @@ impl Origin {
     /// Reads an origin or an address. Whatever has no host is opaque.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        Url::parse(text.trim()).map_or(Self::Opaque, |url| Self::of(&url))
+        parse_url(text.trim()).map_or(Self::Opaque, |url| Self::of(&url))
     }
 
     pub(crate) fn of(url: &Url) -> Self {
@@ -121,7 +122,7 @@ impl OriginPattern {
             return Err(InvalidPattern);
         }
         let url =
-            Url::parse(&format!("{}://{rest}", scheme.unwrap_or("https"))).map_err(|_| InvalidPattern)?;
+            parse_url(&format!("{}://{rest}", scheme.unwrap_or("https"))).map_err(|_| InvalidPattern)?;
         let bare = url.username().is_empty()
             && url.password().is_none()
             && matches!(url.path(), "" | "/")

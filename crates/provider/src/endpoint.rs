@@ -1,6 +1,6 @@
 //! Where a provider is, and the rules for what a person may type there.
 
-use panelot_base::{SafeUrl, Secret};
+use panelot_base::{SafeUrl, Secret, parse_url};
 use url::Url;
 
 /// Characters of a base URL.
@@ -77,7 +77,7 @@ impl Endpoint {
         if rest.contains('#') {
             return Err(EndpointError::Fragment);
         }
-        let mut url = Url::parse(&format!("{scheme}://{rest}")).map_err(|_| EndpointError::NotAnAddress)?;
+        let mut url = parse_url(&format!("{scheme}://{rest}")).map_err(|_| EndpointError::NotAnAddress)?;
         if url.host_str().is_none_or(str::is_empty) {
             return Err(EndpointError::NotAnAddress);
         }

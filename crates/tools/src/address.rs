@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use url::Url;
+use panelot_base::parse_url;
+use url::ParseError;
 
 /// Longest address, in bytes of its normal form.
 pub const ADDRESS_BYTES_MAX: usize = 8_192;
@@ -12,6 +13,8 @@ pub const ADDRESS_BYTES_MAX: usize = 8_192;
 pub enum AddressError {
     /// It is not an absolute address.
     NotAnAddress,
+    /// Its host name is in a script that is only read in its ASCII form.
+    Host,
     /// Its scheme is neither `http` nor `https`: scripts, files and the browser's own pages are out of reach.
     Scheme,
     /// It carries a user name or password.
@@ -24,6 +27,7 @@ impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotAnAddress => "must be an absolute address such as https://example.com/path",
+            Self::Host => "has a host name that must be written in its ASCII form (xn--...)",
             Self::Scheme => "must start with http:// or https://",
             Self::Credentials => "must not contain a user name or password",
             Self::TooLong => "is too long",
@@ -38,7 +42,10 @@ impl std::error::Error for AddressError {}
 /// # Errors
 /// [`AddressError`] says what is wrong with it.
 pub fn normalise(text: &str) -> Result<String, AddressError> {
-    let url = Url::parse(text.trim()).map_err(|_| AddressError::NotAnAddress)?;
+    let url = parse_url(text.trim()).map_err(|error| match error {
+        ParseError::IdnaError => AddressError::Host,
+        _ => AddressError::NotAnAddress,
+    })?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(AddressError::Scheme);
     }
@@ -58,7 +65,7 @@ pub fn normalise(text: &str) -> Result<String, AddressError> {
 /// The origin of an address in its ASCII form, or `null` for an opaque one.
 #[must_use]
 pub fn origin_of(address: &str) -> String {
-    Url::parse(address).map_or_else(|_| "null".to_owned(), |url| url.origin().ascii_serialization())
+    parse_url(address).map_or_else(|_| "null".to_owned(), |url| url.origin().ascii_serialization())
 }
 
 #[cfg(test)]
@@ -71,6 +78,7 @@ mod tests {
             (" HTTPS://Example.COM:443/a/../b?x=1#y ", Ok("https://example.com/b?x=1#y")),
             ("http://127.0.0.1:8080", Ok("http://127.0.0.1:8080/")),
             ("https://münchen.test/", Ok("https://xn--mnchen-3ya.test/")),
+            ("https://שלום.test/", Err(AddressError::Host)),
             ("example.com", Err(AddressError::NotAnAddress)),
             ("/path", Err(AddressError::NotAnAddress)),
             ("https://", Err(AddressError::NotAnAddress)),
