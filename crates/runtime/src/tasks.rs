@@ -178,3 +178,32 @@ fn is_read(command: &Command) -> bool {
         Command::Navigate { .. } => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Cancels;
+    use panelot_base::ThreadId;
+
+    #[test]
+    fn an_attempt_that_ends_late_leaves_the_next_one_stoppable() {
+        let thread = ThreadId::new("thread").unwrap();
+        let mut cancels = Cancels::default();
+        let (first, _overtaken) = cancels.register(&thread, "call");
+        let (_, mut second) = cancels.register(&thread, "call");
+        cancels.finished(&thread, "call", first);
+        cancels.cancel(&thread, "call");
+        assert_eq!(second.try_recv(), Ok(Some(())));
+    }
+
+    #[test]
+    fn a_stop_of_a_thread_stops_all_of_it_and_nothing_else() {
+        let (thread, other) = (ThreadId::new("thread").unwrap(), ThreadId::new("other").unwrap());
+        let mut cancels = Cancels::default();
+        let (_, mut model) = cancels.register(&thread, "model");
+        let (_, mut tool) = cancels.register(&thread, "tool");
+        let (_, mut elsewhere) = cancels.register(&other, "tool");
+        cancels.cancel_thread(&thread);
+        assert_eq!((model.try_recv(), tool.try_recv()), (Ok(Some(())), Ok(Some(()))));
+        assert_eq!(elsewhere.try_recv(), Ok(None));
+    }
+}

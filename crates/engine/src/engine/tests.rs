@@ -63,7 +63,7 @@ fn boot(threads: Vec<Thread>) -> Boot {
         rules_unreadable: false,
         grants: Vec::new(),
         threads,
-        quarantined: std::collections::BTreeSet::new(),
+        quarantined: Default::default(),
         problems: Vec::new(),
     }
 }
@@ -108,7 +108,7 @@ fn written_run(steps: &[Step]) -> Option<Run> {
         Write::Put(Record::Run(run)) => Some(run.clone()),
         _ => None,
     };
-    writes.filter_map(run).last()
+    writes.filter_map(run).next_back()
 }
 
 fn model_calls(steps: &[Step]) -> Vec<ModelCallId> {

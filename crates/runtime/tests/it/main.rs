@@ -4,10 +4,14 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "the helpers of tests may fail as loudly as tests"
 )]
 
+mod faults;
 mod kills;
+mod mirror;
 mod protocol;
+mod random;
 mod turns;
 mod world;

@@ -1,7 +1,7 @@
 //! The world of these tests: everything that a [`Ports`] needs, with virtual time and a worker that can be killed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use futures_channel::oneshot;
@@ -490,7 +490,7 @@ impl World {
     }
 
     /// Makes the next commit fail without effect.
-    pub(crate) fn fail_next_commit(&self, error: panelot_store::CommitError) {
+    pub(crate) fn fail_next_commit(&self, error: CommitError) {
         self.opened.fail_next(error);
     }
 
@@ -503,7 +503,11 @@ impl World {
     }
 
     pub(crate) fn open_view(&mut self, view: u64) {
-        self.runtime.connect(ConnectionHandle(view));
+        self.connect_only(view);
+        self.initialize(view);
+    }
+
+    pub(crate) fn initialize(&mut self, view: u64) {
         let client = format!("client-{view}");
         self.send(
             view,
