@@ -3,16 +3,17 @@
 // The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?: threadId,
 // epoch?, session?}, and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage"
 // [port, message] and "port.onDisconnect" [port]: the module adds no listener of its own, for Chrome swallows what
-// one throws. Every "runtime.onMessage" [message, sender, sendResponse] must be answered by sendResponse.
+// one throws.
 import init, * as engine from "./background/panelot_background.js";
 
-const WASM = "background/panelot_background_bg.wasm";
+// Under way while the listeners are registered; the database is woken too, since opening it waits for that.
+const load = () => fetch(chrome.runtime.getURL("background/panelot_background_bg.wasm"));
+let wasm = load();
+indexedDB.databases().catch(() => {});
+// Only what the module uses: each of these wakes the worker, and each costs at every start.
 const EVENTS = [
-  "runtime.onMessage", "runtime.onInstalled", "runtime.onStartup", "runtime.onUpdateAvailable", "alarms.onAlarm",
-  "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced", "webNavigation.onCommitted",
-  "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred", "notifications.onClicked", "action.onClicked",
-  "permissions.onAdded", "permissions.onRemoved", "debugger.onEvent", "debugger.onDetach", "storage.onChanged",
-  "commands.onCommand",
+  "runtime.onInstalled", "runtime.onStartup", "alarms.onAlarm", "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced",
+  "webNavigation.onCommitted", "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred",
 ];
 const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
 const EPOCH_KEY = "panelot_engine_stream_epoch", SESSION_KEY = "panelot_browser_session"; // written by the module
@@ -38,10 +39,7 @@ globalThis.panelotEntering = (threadId) => { enteredThread = threadId ?? null; }
 
 for (const kind of EVENTS) {
   const [space, event] = kind.split(".");
-  chrome[space][event].addListener((...args) => {
-    forward(kind, args);
-    return kind === "runtime.onMessage" && state !== "stopped"; // keeps sendResponse usable
-  });
+  chrome[space][event].addListener((...args) => forward(kind, args));
 }
 chrome.runtime.onConnect.addListener((port) => {
   ports.add(port);
@@ -82,7 +80,11 @@ async function boot(trapped) {
   try {
     const reading = chrome.storage.session.get([TRAPS_KEY, EPOCH_KEY, SESSION_KEY]); // while the wasm compiles
     if (traps !== null) engine.__wbg_reset_state();
-    else await init({ module_or_path: fetch(chrome.runtime.getURL(WASM)) });
+    else {
+      const module_or_path = wasm ?? load();
+      wasm = null;
+      await init({ module_or_path });
+    }
     const { [TRAPS_KEY]: counted, [EPOCH_KEY]: epoch, [SESSION_KEY]: session } = await reading;
     traps ??= counted ?? {};
     const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);

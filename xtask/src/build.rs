@@ -83,6 +83,7 @@ fn assemble(kind: BuildKind, tools: BuildTools, fresh: &Path) -> Result<()> {
     wasm_module::build(tools, MODULES, kind.profile, &features, fresh)?;
     bundle_page(kind.profile, fresh)?;
     project::copy_tree(&project::root().join("extension"), fresh)?;
+    bundle_boot(kind.profile, fresh)?;
     if kind.test {
         let path = fresh.join("manifest.json");
         project::write(&path, test_manifest(&project::read(&path)?)?)?;
@@ -100,6 +101,21 @@ fn bundle_page(profile: Profile, fresh: &Path) -> Result<()> {
         Profile::Development => esbuild.arg("--sourcemap=inline"),
     };
     process::run(&mut esbuild, "fix what esbuild says above, then build again")
+}
+
+/// Puts the boot script and the module's glue into one file: each file that a worker imports costs at every start.
+fn bundle_boot(profile: Profile, fresh: &Path) -> Result<()> {
+    let script = fresh.join("background.js");
+    let mut esbuild = process::command("node_modules/.bin/esbuild");
+    esbuild.arg(&script);
+    esbuild.args(["--bundle", "--format=esm", ESBUILD_TARGET, "--log-level=warning", "--allow-overwrite"]);
+    esbuild.arg(format!("--outfile={}", script.display()));
+    if profile == Profile::Release {
+        esbuild.arg("--minify");
+    }
+    process::run(&mut esbuild, "fix what esbuild says above, then build again")?;
+    let glue = fresh.join("background/panelot_background.js");
+    std::fs::remove_file(&glue).with_context(|| format!("cannot remove {}", glue.display()))
 }
 
 /// The failpoint feature in cargo's words.

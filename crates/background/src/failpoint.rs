@@ -11,11 +11,14 @@ use panelot_base::json::FromJson;
 use panelot_chrome::Chrome;
 use panelot_chrome::storage::{self, Area};
 use serde_json::json;
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::shell;
 
 /// Where tests put the point.
-pub(crate) const KEY: &str = "panelot_failpoint";
+const KEY: &str = "panelot_failpoint";
 /// Where they see that it was reached.
 const REACHED: &str = "panelot_failpoint_reached";
 
@@ -34,8 +37,22 @@ thread_local! {
     static ACTIVE: RefCell<Option<Failpoint>> = const { RefCell::new(None) };
 }
 
-/// Reads the value.
-pub(crate) async fn refresh() {
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = ["chrome", "storage", "onChanged"], js_name = addListener)]
+    fn on_storage_changed(listener: &js_sys::Function);
+}
+
+/// Reads the value, now and whenever it changes. Only a test build listens: in a shipped one the event would wake the
+/// worker for nothing.
+pub(crate) async fn start() {
+    let listener = Closure::<dyn FnMut()>::new(|| panelot_web::spawn(refresh()));
+    on_storage_changed(listener.as_ref().unchecked_ref());
+    listener.forget();
+    refresh().await;
+}
+
+async fn refresh() {
     let stored = storage::get(&Chrome, Area::Local, KEY).await.ok().flatten();
     let point = stored.and_then(|value| Failpoint::from_json(value).ok());
     ACTIVE.with(|active| active.replace(point));

@@ -58,7 +58,7 @@ pub(crate) async fn start(boot: &str) -> Result<(), String> {
     let message = BootMessage::from_json(message).map_err(|error| error.to_string())?;
     let facts = boot_facts(message)?;
     #[cfg(feature = "failpoints")]
-    crate::failpoint::refresh().await;
+    crate::failpoint::start().await;
     let seed = web::random_bytes().map_err(|error| error.to_string())?;
     let worker = Rc::new(Worker {
         ports: Rc::new(ChromePorts::default()),
@@ -159,12 +159,6 @@ impl Worker {
             }
             ChromeEvent::AlarmFired { name } if name == ALARM => {
                 self.with_runtime(|runtime| runtime.wake_up());
-            }
-            #[cfg(feature = "failpoints")]
-            ChromeEvent::StorageChanged { keys, .. }
-                if keys.iter().any(|key| key == crate::failpoint::KEY) =>
-            {
-                web::spawn(crate::failpoint::refresh());
             }
             _ => {}
         }
