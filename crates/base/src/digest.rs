@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::sorted::SortedMap;
+
 /// The JSON text of `value` with object keys sorted by code point and no white space.
 ///
 /// Two values that JSON calls equal give the same text, so that the digest of a payload does not depend on the
@@ -29,14 +31,15 @@ fn write_canonical(value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::Object(fields) => {
-            let mut keys: Vec<_> = fields.iter().collect();
-            keys.sort_unstable_by(|a, b| a.0.cmp(b.0));
+            // They come in order already, unless some crate switched that off in serde_json.
+            let keys: SortedMap<&str, &Value> =
+                fields.iter().map(|(key, item)| (key.as_str(), item)).collect();
             out.push('{');
-            for (index, (key, item)) in keys.into_iter().enumerate() {
+            for (index, (key, item)) in keys.iter().enumerate() {
                 if index > 0 {
                     out.push(',');
                 }
-                let _ = write!(out, "{}:", Value::from(key.as_str()));
+                let _ = write!(out, "{}:", Value::from(*key));
                 write_canonical(item, out);
             }
             out.push('}');

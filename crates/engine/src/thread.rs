@@ -16,7 +16,7 @@ mod stop;
 pub(crate) use admission::Submission;
 
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
-use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, ThreadId, Timestamp};
+use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, SortedSet, ThreadId, Timestamp};
 use panelot_protocol::event::{Event, ItemStored, RunUpdated, ThreadUpdated};
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
 use panelot_records::node::StoredCall;
@@ -98,7 +98,7 @@ pub(crate) struct ThreadMachine {
     saved_approvals: SortedMap<String, Approval>,
     page: Vec<Node>,
     has_older: bool,
-    dirty_nodes: Vec<u64>,
+    dirty_nodes: SortedSet<u64>,
     pub(crate) model: Option<LiveModel>,
     pub(crate) calls: SortedMap<ItemId, LiveCall>,
     pub(crate) late: SortedMap<ItemId, LateCall>,
@@ -116,7 +116,7 @@ impl ThreadMachine {
             saved_approvals: SortedMap::new(),
             page: Vec::new(),
             has_older: false,
-            dirty_nodes: Vec::new(),
+            dirty_nodes: SortedSet::new(),
             model: None,
             calls: SortedMap::new(),
             late: SortedMap::new(),
@@ -206,7 +206,7 @@ impl ThreadMachine {
             run.leaf = Some(seq);
         }
         self.page.push(node);
-        self.dirty_nodes.push(seq);
+        self.dirty_nodes.insert(seq);
         seq
     }
 
@@ -214,7 +214,7 @@ impl ThreadMachine {
     pub(crate) fn rewrite(&mut self, seq: u64, body: Body) {
         if let Some(node) = self.page.iter_mut().rev().find(|node| node.seq == seq) {
             node.body = body;
-            self.dirty_nodes.push(seq);
+            self.dirty_nodes.insert(seq);
         }
     }
 
@@ -289,8 +289,6 @@ impl ThreadMachine {
         let mut commit = Commit { writes, durability, ..Commit::default() };
         let runs_changed = self.write_runs(&mut commit, draft.relaxed, now);
         self.write_approvals(&mut commit);
-        self.dirty_nodes.sort_unstable();
-        self.dirty_nodes.dedup();
         for seq in std::mem::take(&mut self.dirty_nodes) {
             if let Some(node) = self.node(seq) {
                 commit.put(node.clone());

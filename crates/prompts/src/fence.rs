@@ -78,24 +78,23 @@ struct Seen {
     reads: char,
     /// Where it stands in the body.
     at: usize,
+    /// What it is replaced by.
+    replaced: Option<char>,
 }
 
 /// `body` with the brackets of everything that looks like a marker replaced by `‹` and `›`; nothing else changes.
 fn neutralised(body: &str) -> String {
-    let seen: Vec<Seen> =
-        body.char_indices().filter_map(|(at, c)| folded(c).map(|reads| Seen { reads, at })).collect();
-    let mut replaced = Vec::new();
+    let visible = |(at, c)| folded(c).map(|reads| Seen { reads, at, replaced: None });
+    let mut seen: Vec<Seen> = body.char_indices().filter_map(visible).collect();
     for word in 0..seen.len() {
         if let Some(after) = word_end(&seen, word) {
-            brackets_before(&seen, word, &mut replaced);
-            brackets_after(&seen, after, &mut replaced);
+            brackets_before(&mut seen, word);
+            brackets_after(&mut seen, after);
         }
     }
-    replaced.sort_unstable();
-    replaced.dedup();
     let mut out = String::with_capacity(body.len());
     let mut from = 0;
-    for (at, bracket) in replaced {
+    for (at, bracket) in seen.iter().filter_map(|c| c.replaced.map(|bracket| (c.at, bracket))) {
         out.push_str(body.get(from..at).unwrap_or_default());
         out.push(bracket);
         from = at + body.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
@@ -118,12 +117,12 @@ fn literal(seen: &[Seen], start: usize, word: &str) -> Option<usize> {
 }
 
 /// Finds the `<` before `word`, over and between `end`, slashes, separators and blanks.
-fn brackets_before(seen: &[Seen], word: usize, replaced: &mut Vec<(usize, char)>) {
+fn brackets_before(seen: &mut [Seen], word: usize) {
     let mut place = word;
     let mut gap = 0;
-    while let Some(before) = place.checked_sub(1).and_then(|at| seen.get(at)) {
+    while let Some(before) = place.checked_sub(1).and_then(|at| seen.get_mut(at)) {
         match before.reads {
-            '<' => replaced.push((before.at, '‹')),
+            '<' => before.replaced = Some('‹'),
             c if c.is_whitespace() => {}
             '/' | '_' | '-' | 'e' | 'n' | 'd' if gap < GAP_CHARS_MAX => gap += 1,
             _ => break,
@@ -133,13 +132,14 @@ fn brackets_before(seen: &[Seen], word: usize, replaced: &mut Vec<(usize, char)>
 }
 
 /// Finds the first run of `>` after the word.
-fn brackets_after(seen: &[Seen], after: usize, replaced: &mut Vec<(usize, char)>) {
-    let tail = seen.get(after..).unwrap_or_default();
+fn brackets_after(seen: &mut [Seen], after: usize) {
+    let tail = seen.get_mut(after..).unwrap_or_default();
     let Some(first) = tail.iter().take(TAIL_CHARS_MAX).position(|c| matches!(c.reads, '>' | '<')) else {
         return;
     };
-    let run = tail.iter().skip(first).take_while(|c| c.reads == '>');
-    replaced.extend(run.map(|c| (c.at, '›')));
+    for c in tail.iter_mut().skip(first).take_while(|c| c.reads == '>') {
+        c.replaced = Some('›');
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) const CONTEXT_MAX: usize = 4;
 const INDENT_STEPS_MAX: usize = 6;
 
 /// How much a line matters for what comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// In an open dialog or an alert, or holding the focus.
     Urgent,
@@ -35,6 +35,11 @@ pub(crate) enum Rank {
     Form,
     /// Everything else.
     Rest,
+}
+
+impl Rank {
+    /// All of them, the most relevant first.
+    pub(crate) const ALL: [Self; 4] = [Self::Urgent, Self::OnScreen, Self::Form, Self::Rest];
 }
 
 /// A line that stands on exactly one part.

@@ -4,7 +4,7 @@ use panelot_base::SortedSet;
 use panelot_page_protocol::PageFacts;
 
 use crate::line::header;
-use crate::outline::{Filter, Outline};
+use crate::outline::{Filter, Outline, Rank};
 
 /// Default cap of one part, in tokens: a form or an article's beginning, a fraction of any model's window.
 pub const TOKENS_MAX_DEFAULT: usize = 4_000;
@@ -87,32 +87,28 @@ fn write_part(facts: &PageFacts, outline: &Outline, parts: &[Vec<usize>], view: 
 
 /// Which entries stand on which part, each part in reading order: what matters most comes first.
 fn partition(outline: &Outline, units_max: usize) -> Vec<Vec<usize>> {
-    let mut order: Vec<(usize, &crate::outline::Entry)> = outline.entries.iter().enumerate().collect();
-    order.sort_unstable_by_key(|(index, entry)| (entry.rank, *index));
+    let of = |rank| outline.entries.iter().enumerate().filter(move |(_, entry)| entry.rank == rank);
     let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut part: Vec<usize> = Vec::new();
+    let mut part = SortedSet::new();
     let (mut spent, mut named) = (0, SortedSet::new());
-    for (index, entry) in order {
+    for (index, entry) in Rank::ALL.into_iter().flat_map(of) {
         let context_units = |named: &SortedSet<usize>| -> usize {
             let missing = entry.contexts.iter().filter(|context| !named.contains(*context));
             missing.filter_map(|context| outline.contexts.get(*context)).map(|context| context.units).sum()
         };
         let mut units = entry.units + context_units(&named);
         if spent + units > units_max && !part.is_empty() {
-            parts.push(std::mem::take(&mut part));
+            parts.push(std::mem::take(&mut part).into_iter().collect());
             named.clear();
             spent = 0;
             units = entry.units + context_units(&named);
         }
         named.extend(entry.contexts.iter().copied());
         spent += units;
-        part.push(index);
+        part.insert(index);
     }
     if !part.is_empty() {
-        parts.push(part);
-    }
-    for part in &mut parts {
-        part.sort_unstable();
+        parts.push(part.into_iter().collect());
     }
     parts
 }

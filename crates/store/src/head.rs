@@ -48,12 +48,14 @@ async fn read_runs<S: Store + ?Sized>(store: &S, thread: &Thread) -> Result<Vec<
     for id in &thread.open_runs {
         let key = Key::run(&thread.id, id);
         match store.get(&key).await? {
-            Some(Ok(Record::Run(run))) => runs.push(run),
+            Some(Ok(Record::Run(run))) => {
+                let place = runs.partition_point(|held: &Run| held.order <= run.order);
+                runs.insert(place, run);
+            }
             Some(Err(error)) => return Err(error.into()),
             Some(Ok(_)) | None => return Err(HeadError::Missing { key }),
         }
     }
-    runs.sort_unstable_by_key(|run| run.order);
     Ok(runs)
 }
 
