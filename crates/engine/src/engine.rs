@@ -6,7 +6,7 @@ use panelot_protocol::event::{
     SettingsEvent, Stream, ThreadDeleted, ThreadSnapshotEvent, ThreadUpdated,
 };
 use panelot_protocol::op::{Initialize, ThreadCreate};
-use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView};
+use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView, ThreadMeta};
 use panelot_protocol::{
     DirectoryCursor, EventMessage, Op, OpMessage, PROTOCOL, RejectedOp, SCHEMA_HASH, StreamCursor,
 };
@@ -403,7 +403,9 @@ impl Engine {
             return effects;
         }
         let meta = machine.meta();
-        if self.directory.threads.get(thread) != Some(&meta) {
+        // A revision alone, such as a checkpoint's, is no news.
+        let shown = |meta: &ThreadMeta| ThreadMeta { revision: 0, ..meta.clone() };
+        if self.directory.threads.get(thread).map(shown) != Some(shown(&meta)) {
             self.directory.threads.insert(thread.clone(), meta.clone());
             effects.push(self.broadcast(Event::DirectoryThread(DirectoryThread { thread: meta })));
         }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
-use panelot_base::limits::KEEP_ALIVE_MS;
+use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS};
 use panelot_base::{EnvironmentDigest, SortedMap, SortedSet, ThreadId, Timestamp};
 use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Input, Step, TargetPhase};
 use panelot_protocol::{Op, Receipting, decode_op};
@@ -39,6 +39,7 @@ pub struct Runtime<P: Ports> {
     pub(crate) tasks: Cell<u32>,
     kept_alive: Cell<bool>,
     wake: Cell<Option<Timestamp>>,
+    alarm: Cell<Option<Timestamp>>,
     wake_timer: RefCell<Option<AbortHandle>>,
     /// Commits of a thread, or tries to read it after one, that failed in a row.
     failed: RefCell<SortedMap<ThreadId, u32>>,
@@ -62,6 +63,7 @@ impl<P: Ports> Runtime<P> {
             tasks: Cell::new(0),
             kept_alive: Cell::new(false),
             wake: Cell::new(None),
+            alarm: Cell::new(None),
             wake_timer: RefCell::new(None),
             failed: RefCell::default(),
             directory_stale: Cell::new(false),
@@ -336,7 +338,7 @@ impl<P: Ports> Runtime<P> {
         let fired = wake.is_some() && self.wake_timer.borrow().is_none();
         if wake != self.wake.get() || fired {
             self.wake.set(wake);
-            self.ports.set_alarm(wake);
+            self.set_alarm(wake);
             if let Some(timer) = self.wake_timer.borrow_mut().take() {
                 timer.abort();
             }
@@ -345,6 +347,16 @@ impl<P: Ports> Runtime<P> {
             }
         }
         self.stay_alive();
+    }
+
+    /// The alarm wakes a worker that sleeps by then. What is due sooner than an alarm can ring is the timer's business,
+    /// and leaves an alarm that is set as it is.
+    fn set_alarm(&self, wake: Option<Timestamp>) {
+        let soon = wake.is_some_and(|at| at.ms_since(self.ports.now()) < ALARM_MIN_MS);
+        if !soon && wake != self.alarm.get() {
+            self.alarm.set(wake);
+            self.ports.set_alarm(wake);
+        }
     }
 
     fn start_wake_timer(self: &Rc<Self>, at: Timestamp) {

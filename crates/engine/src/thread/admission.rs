@@ -127,7 +127,8 @@ impl ThreadMachine {
     pub(crate) fn announce_turn(&mut self, context: &Context<'_>, draft: &mut Draft, id: &RunId) {
         self.turn_started_at = Some(context.now);
         if let Some(run) = self.run(id) {
-            draft.events.push(Event::TurnStart(TurnStart {
+            // After the end of the turn before it, which may be told in the same breath.
+            draft.closing.push(Event::TurnStart(TurnStart {
                 thread_id: self.thread.id.clone(),
                 turn_id: run.turn.clone(),
                 run_id: id.clone(),

@@ -1,7 +1,6 @@
 //! Starting is recovering: what was open when the worker died, decided from the records alone.
 
 use panelot_base::{ItemId, RunId};
-use panelot_protocol::event::Event;
 use panelot_records::{CallState, RunState};
 
 use super::{Context, Draft, ThreadMachine};
@@ -21,7 +20,7 @@ impl ThreadMachine {
         self.expire_approvals(context, draft);
         self.start_next(context, draft);
         // Nobody subscribes yet: the snapshot that a view asks for tells all this.
-        draft.events.retain(|event| matches!(event, Event::TurnStart(_)));
+        draft.events.clear();
     }
 
     fn recover_run(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId) {
