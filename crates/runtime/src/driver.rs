@@ -321,6 +321,11 @@ impl<P: Ports> Runtime<P> {
 
     /// Runs a task that counts as work under way.
     pub(crate) fn spawn_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
+        // One kind of task, so that what counts it is compiled once.
+        self.spawn_counted(Box::pin(task));
+    }
+
+    fn spawn_counted(self: &Rc<Self>, task: StepTask) {
         self.tasks.set(self.tasks.get() + 1);
         let runtime = Rc::clone(self);
         let counted: StepTask = Box::pin(async move {
