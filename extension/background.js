@@ -1,15 +1,16 @@
 // Panelot's service worker: registers every listener in the first turn (Chrome delivers the waking event
 // to no other), starts the engine's wasm once, hands it the events in order, and replaces a trapped instance.
-// The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?: threadId,
-// epoch?, session?}, and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage"
-// [port, message] and "port.onDisconnect" [port]: the module adds no listener of its own, for Chrome swallows what
-// one throws.
+// The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?, epoch?, session?},
+// and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage" [port, message] and
+// "port.onDisconnect" [port]. The module adds no listener of its own, for Chrome swallows what one throws.
 import init, * as engine from "./background/panelot_background.js";
 
-// Under way while the listeners are registered; the database is woken too, since opening it waits for that.
+// Under way while the listeners are registered. The database is only opened, so that the module's opening is quick.
 const load = () => fetch(chrome.runtime.getURL("background/panelot_background_bg.wasm"));
 let wasm = load();
-indexedDB.databases().catch(() => {});
+const warm = indexedDB.open("panelot");
+warm.onupgradeneeded = () => warm.transaction.abort();
+warm.onsuccess = () => { warm.result.onversionchange = () => warm.result.close(); };
 // Only what the module uses: each of these wakes the worker, and each costs at every start.
 const EVENTS = [
   "runtime.onInstalled", "runtime.onStartup", "alarms.onAlarm", "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced",
@@ -80,11 +81,7 @@ async function boot(trapped) {
   try {
     const reading = chrome.storage.session.get([TRAPS_KEY, EPOCH_KEY, SESSION_KEY]); // while the wasm compiles
     if (traps !== null) engine.__wbg_reset_state();
-    else {
-      const module_or_path = wasm ?? load();
-      wasm = null;
-      await init({ module_or_path });
-    }
+    else { const module_or_path = wasm ?? load(); wasm = null; await init({ module_or_path }); }
     const { [TRAPS_KEY]: counted, [EPOCH_KEY]: epoch, [SESSION_KEY]: session } = await reading;
     traps ??= counted ?? {};
     const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);
