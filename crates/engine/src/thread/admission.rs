@@ -157,7 +157,11 @@ impl ThreadMachine {
             return;
         }
         let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-        self.thread.title = line.chars().filter(|c| !c.is_control()).take(TITLE_FALLBACK_CHARS_MAX).collect();
+        let mut letters = line.chars().filter(|c| !c.is_control());
+        self.thread.title = letters.by_ref().take(TITLE_FALLBACK_CHARS_MAX).collect();
+        if letters.next().is_some() {
+            self.thread.title.push('…');
+        }
         self.thread.title_source = TitleSource::FirstLine;
     }
 }

@@ -33,6 +33,16 @@ fn a_message_is_answered_and_the_conversation_shows_it() {
 }
 
 #[test]
+fn a_long_first_line_becomes_a_title_that_shows_that_it_was_cut() {
+    let mut world = World::new();
+    world.script([Reply::text(&["ok"]), Reply::text(&["ok"])]);
+    let thread = world.ask(&"很长".repeat(30));
+    world.settle();
+    let title = world.snapshot(1, &thread)["meta"]["title"].as_str().unwrap().to_owned();
+    assert_eq!((title.chars().count(), title.ends_with('…')), (41, true));
+}
+
+#[test]
 fn every_view_sees_the_same_numbered_events_and_one_that_joins_midway_misses_nothing() {
     let mut world = World::new();
     world.script([Reply::of(vec![
