@@ -96,7 +96,7 @@ pub(crate) fn wasm() -> Result<Tally> {
     project::write(&capabilities, json!({ "goog:chromeOptions": chrome }).to_string())?;
     let mut total = Tally::default();
     for package in packages {
-        let mut tests = tools.wasm.cargo("test");
+        let mut tests = tools.wasm.cargo("test", false);
         // Not --quiet: cargo would hand that on to the runner, which does not know it.
         tests.args(["--package", &package, "--lib", "--tests", "--no-fail-fast"]);
         tests.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", &runner);

@@ -1,4 +1,6 @@
 //! The two ways to a wasm compiler: rustup's target, or Debian's `rustc-web` that builds std itself.
+//!
+//! What is shipped is built with std from source either way (`docs/decisions/0012-panics-of-a-release.md`).
 
 use crate::{process, project};
 use anyhow::{Context, Result, bail};
@@ -13,8 +15,12 @@ const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 /// Debian's packages with a newer rustc, its cargo, the sources of std and the linker.
 const DEBIAN_PACKAGES: &[&str] =
     &["rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev", "rust-web-llvm", "lld-22"];
+/// A file of std's sources, below a compiler's own folder.
+const STD_SOURCES: &str = "lib/rustlib/src/rust/library/std/Cargo.toml";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+/// rustc's flags beside [`WasmToolchain::cargo`] of a release: a panic is a trap, and none of its words are shipped.
+pub(crate) const RELEASE_FLAGS: &[&str] = &["-Zunstable-options", "-Cpanic=immediate-abort"];
 /// Set to `rustup` or `debian` to insist on one way.
 const CHOICE: &str = "PANELOT_WASM_TOOLCHAIN";
 
@@ -38,16 +44,21 @@ impl WasmToolchain {
 
     /// `cargo SUBCOMMAND --target wasm32-unknown-unknown` of this way, its output in `target/wasm*`.
     ///
+    /// `release` builds std from source for its size, too, and takes the flags that go with it from [`RELEASE_FLAGS`].
     /// The folder is apart from the host's, so that neither waits for the other's lock; each way has its
     /// own, because one compiler cannot read the other's files.
-    pub(crate) fn cargo(self, subcommand: &str) -> Command {
+    pub(crate) fn cargo(self, subcommand: &str, release: bool) -> Command {
         let mut command = match self {
             Self::Rustup => process::cargo(),
             Self::Debian => debian_cargo(),
         };
         command.arg(subcommand).args(["--target", WASM_TARGET, "--target-dir"]).arg(self.target_folder());
-        if self == Self::Debian {
-            command.arg("-Zbuild-std=std,panic_abort");
+        if self == Self::Debian || release {
+            // Called unstable still, which a released compiler admits for the asking.
+            command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+        }
+        if release {
+            command.arg("-Zbuild-std-features=optimize_for_size");
         }
         command
     }
@@ -65,7 +76,7 @@ impl WasmToolchain {
 /// The way that works on this machine now, without installing anything.
 pub(crate) fn present() -> Option<WasmToolchain> {
     let allowed = |way| choice().is_none_or(|wanted| wanted == way);
-    if allowed(WasmToolchain::Rustup) && rustup_target_is_installed() {
+    if allowed(WasmToolchain::Rustup) && rustup_is_ready() {
         return Some(WasmToolchain::Rustup);
     }
     if allowed(WasmToolchain::Debian) && debian_is_installed() {
@@ -80,23 +91,24 @@ pub(crate) fn ensure() -> Result<WasmToolchain> {
         return Ok(way);
     }
     if choice() != Some(WasmToolchain::Debian) {
-        project::say(format!("adding the target {WASM_TARGET} with rustup"));
-        let mut rustup = process::command("rustup");
-        rustup.args(["target", "add", WASM_TARGET]);
-        if process::succeeds_within(&mut rustup, RUSTUP_LIMIT) && rustup_target_is_installed() {
+        project::say(format!("adding the target {WASM_TARGET} and std's sources with rustup"));
+        let added = [["target", "add", WASM_TARGET], ["component", "add", "rust-src"]]
+            .iter()
+            .all(|what| process::succeeds_within(process::command("rustup").args(what), RUSTUP_LIMIT));
+        if added && rustup_is_ready() {
             return Ok(WasmToolchain::Rustup);
         }
         project::say("rustup cannot add it here");
     }
     if choice() != Some(WasmToolchain::Rustup) {
         crate::setup::apt_install(DEBIAN_PACKAGES).with_context(|| {
-            format!("no wasm compiler: run `rustup target add {WASM_TARGET}` where its host can be reached")
+            format!("no wasm compiler: run `rustup target add {WASM_TARGET}` and `rustup component add rust-src` where their host can be reached")
         })?;
         if debian_is_installed() {
             return Ok(WasmToolchain::Debian);
         }
     }
-    bail!("no wasm compiler: run `rustup target add {WASM_TARGET}`, then this command again")
+    bail!("no wasm compiler: run `rustup target add {WASM_TARGET}` and `rustup component add rust-src`, then this command again")
 }
 
 fn choice() -> Option<WasmToolchain> {
@@ -107,16 +119,20 @@ fn choice() -> Option<WasmToolchain> {
     }
 }
 
-fn rustup_target_is_installed() -> bool {
-    let mut rustc = process::command(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    process::forget_own_package(&mut rustc);
-    let folder = process::output(rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]));
+/// True when rustup's rustc has the target, and the sources of std beside it.
+fn rustup_is_ready() -> bool {
+    let told = |arguments: &[&str]| {
+        let mut rustc = process::command(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        process::forget_own_package(&mut rustc);
+        process::output(rustc.args(arguments)).map(|line| PathBuf::from(line.trim()))
+    };
     // rustc names the folder whether or not the target is there.
-    folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+    told(&["--print", "target-libdir", "--target", WASM_TARGET]).is_ok_and(|folder| folder.is_dir())
+        && told(&["--print", "sysroot"]).is_ok_and(|root| root.join(STD_SOURCES).is_file())
 }
 
 fn debian_is_installed() -> bool {
-    let sources = Path::new("/usr/lib/rustlib/src/rust/library/std/Cargo.toml");
+    let sources = Path::new("/usr").join(STD_SOURCES);
     let linker = process::find(&[
         "rust-lld",
         "wasm-ld",
@@ -135,7 +151,6 @@ fn debian_cargo() -> Command {
     for name in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC"] {
         command.env_remove(name);
     }
-    // -Zbuild-std is still called unstable.
-    command.env("RUSTC", DEBIAN_RUSTC).env("RUSTC_BOOTSTRAP", "1");
+    command.env("RUSTC", DEBIAN_RUSTC);
     command
 }

@@ -1,7 +1,7 @@
 //! From a crate to a module that a page can import: cargo, wasm-bindgen and, for a release, wasm-opt.
 
 use crate::setup::BuildTools;
-use crate::toolchain::WASM_TARGET;
+use crate::toolchain::{self, WASM_TARGET};
 use crate::{process, project};
 use anyhow::{Context, Result};
 use std::fs;
@@ -78,7 +78,7 @@ pub(crate) fn build(
 }
 
 fn compile(tools: BuildTools, crates: &[WasmCrate], profile: Profile, features: &[String]) -> Result<()> {
-    let mut cargo = tools.wasm.cargo("build");
+    let mut cargo = tools.wasm.cargo("build", profile == Profile::Release);
     cargo.args(["--quiet", "--lib", "--profile", profile.cargo_name()]);
     for wasm_crate in crates {
         cargo.args(["--package", wasm_crate.package]);
@@ -103,6 +103,7 @@ fn release_flags() -> String {
     }
     // Loops instead of 64 rounds written out: seven kilobytes less, and what is digested is short.
     flags.push("--cfg=sha2_backend_soft=\"compact\"".to_owned());
+    flags.extend(toolchain::RELEASE_FLAGS.iter().map(|&flag| flag.to_owned()));
     flags.join("\u{1f}")
 }
 
