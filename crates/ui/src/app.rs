@@ -16,6 +16,8 @@ use crate::thread::ThreadPane;
 
 /// Where a document keeps its client id between two loads.
 const CLIENT_KEY: &str = "panelot.client";
+/// How long a document waits for the name that it had before it was reloaded.
+const RELOAD_MS: u64 = 1000;
 /// Where the last theme and language are kept, so that the next page does not flash (`boot-ui.js` reads them).
 const THEME_KEY: &str = "panelot.theme";
 const LANG_KEY: &str = "panelot.lang";
@@ -38,7 +40,10 @@ pub(crate) fn mount() {
             },
             Surface::Options => None,
         };
-        mount_to_body(move || view! { <App surface window_id remembered=remembered.clone() /> });
+        let client = client_id(surface).await;
+        mount_to_body(
+            move || view! { <App surface client=client.clone() window_id remembered=remembered.clone() /> },
+        );
     });
 }
 
@@ -51,20 +56,39 @@ fn thread_of_address() -> Option<ThreadId> {
     ThreadId::new(hash.strip_prefix("#thread=")?).ok()
 }
 
-/// This document's client id. It is taken out while the document lives: a duplicated tab copies `sessionStorage`, and
-/// two documents must not be one client.
-fn client_id() -> ClientId {
+/// Who this document is to the engine, for its life and over its reloads.
+///
+/// A panel or chat that starts becomes the client of a document that went away with commands unanswered, if there is
+/// one: they were safe in its outbox, and only under its name does the engine know them again. The name is held by a
+/// lock, so two documents are never one client. It lies in `sessionStorage` between two loads only, because a
+/// duplicated tab copies that.
+async fn client_id(surface: Surface) -> ClientId {
     let storage = window().session_storage().ok().flatten();
     let kept = storage.as_ref().and_then(|it| it.get_item(CLIENT_KEY).ok().flatten());
     if let Some(storage) = &storage {
         let _ = storage.remove_item(CLIENT_KEY);
     }
-    let id = kept
-        .and_then(|text| ClientId::new(text).ok())
-        .unwrap_or_else(|| ClientId::mint(&mut IdSource::new(platform::random_seed())));
+    let mut candidates: Vec<(ClientId, u64)> = Vec::new();
+    // A reloaded document may still be on its way out.
+    candidates.extend(kept.and_then(|text| ClientId::new(text).ok()).map(|id| (id, RELOAD_MS)));
+    if surface != Surface::Options {
+        let unfinished = panelot_view::unfinished_clients(&platform::session_all().await);
+        candidates.extend(unfinished.into_iter().map(|id| (id, 0)));
+    }
+    candidates.push((ClientId::mint(&mut IdSource::new(platform::random_seed())), 0));
+    let mut id = None;
+    for (candidate, wait_ms) in candidates {
+        let held = platform::hold_name(&format!("panelot.client:{candidate}"), wait_ms).await;
+        id = Some(candidate);
+        if held {
+            break;
+        }
+    }
+    // The last candidate is a new one, which nobody else can hold.
+    let id = id.unwrap_or_else(|| ClientId::mint(&mut IdSource::new(platform::random_seed())));
     let kept = id.clone();
     let handle = window_event_listener_untyped("pagehide", move |_| {
-        if let Some(storage) = window().session_storage().ok().flatten() {
+        if let Some(storage) = &storage {
             let _ = storage.set_item(CLIENT_KEY, kept.as_str());
         }
     });
@@ -74,8 +98,13 @@ fn client_id() -> ClientId {
 }
 
 #[component]
-fn App(surface: Surface, window_id: Option<u32>, remembered: Option<ThreadId>) -> impl IntoView {
-    let session = Session::new(client_id(), surface, window_id);
+fn App(
+    surface: Surface,
+    client: ClientId,
+    window_id: Option<u32>,
+    remembered: Option<ThreadId>,
+) -> impl IntoView {
+    let session = Session::new(client, surface, window_id);
     provide_context(session);
     let browser = platform::browser_language();
     let last = stored(LANG_KEY);

@@ -2,7 +2,7 @@
 //!
 //! The only module of this crate that calls `chrome.*`. Nothing here decides.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Array, Function, JSON, Object, Promise, Reflect};
@@ -26,7 +26,7 @@ extern "C" {
     #[wasm_bindgen(js_namespace = ["chrome", "i18n"], js_name = getUILanguage)]
     fn ui_language() -> String;
     #[wasm_bindgen(js_namespace = ["chrome", "storage", "session"], js_name = get)]
-    fn session_storage_get(key: &str) -> Promise;
+    fn session_storage_get(key: &JsValue) -> Promise;
     #[wasm_bindgen(js_namespace = ["chrome", "storage", "session"], js_name = set)]
     fn session_storage_set(values: &JsValue) -> Promise;
     #[wasm_bindgen(js_namespace = ["chrome", "storage", "session"], js_name = remove)]
@@ -50,6 +50,9 @@ extern "C" {
     fn post_message(this: &RawPort, message: &JsValue) -> Result<(), JsValue>;
     #[wasm_bindgen(method)]
     fn disconnect(this: &RawPort);
+
+    #[wasm_bindgen(catch, js_namespace = ["navigator", "locks"], js_name = request)]
+    fn locks_request(name: &str, options: &JsValue, callback: &Function) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(js_name = setTimeout)]
     fn set_timeout(callback: &Function, ms: f64) -> i32;
@@ -163,18 +166,63 @@ impl Port {
 
 /// Reads a value of `chrome.storage.session`.
 pub async fn session_get(key: &str) -> Option<Value> {
-    let all = JsFuture::from(session_storage_get(key)).await.ok()?;
+    let all = JsFuture::from(session_storage_get(&JsValue::from_str(key))).await.ok()?;
     from_js(&get(&all, key))
 }
 
-/// Writes a value of `chrome.storage.session`; `false` when that failed.
+/// Reads all of `chrome.storage.session`; null when that failed.
+pub async fn session_all() -> Value {
+    let all = JsFuture::from(session_storage_get(&JsValue::NULL)).await;
+    all.ok().as_ref().and_then(from_js).unwrap_or(Value::Null)
+}
+
+/// Writes a value of `chrome.storage.session`, or removes it when it is null; `false` when that failed.
 pub async fn session_set(key: &str, value: &Value) -> bool {
+    if value.is_null() {
+        return JsFuture::from(session_storage_remove(key)).await.is_ok();
+    }
     JsFuture::from(session_storage_set(&object(&[(key, to_js(value))]))).await.is_ok()
 }
 
 /// Removes a value of `chrome.storage.session`.
 pub fn session_remove(key: &str) {
     let _ = session_storage_remove(key);
+}
+
+/// Takes a name for the life of this document, waiting at most so long for its holder to go; `false` when another
+/// document of the extension keeps it.
+pub async fn hold_name(name: &str, wait_ms: u64) -> bool {
+    let name = name.to_owned();
+    let mut ask = move |resolve: Function, _reject: Function| {
+        let open = Rc::new(Cell::new(true));
+        let answer = move |given: bool| {
+            let _ = resolve.call1(&JsValue::NULL, &given.into());
+        };
+        let (late, still_open, failed) = (answer.clone(), open.clone(), answer.clone());
+        let callback = Closure::once_into_js(move |lock: JsValue| -> JsValue {
+            if !open.replace(false) {
+                // It came too late: it is let go at once.
+                return JsValue::UNDEFINED;
+            }
+            answer(!lock.is_null());
+            // The lock lasts as long as this promise: for ever.
+            Promise::new(&mut |_, _| {}).into()
+        });
+        let options = if wait_ms == 0 {
+            object(&[("ifAvailable", JsValue::TRUE)])
+        } else {
+            Timer::after(wait_ms, move || {
+                if still_open.replace(false) {
+                    late(false);
+                }
+            });
+            object(&[])
+        };
+        if locks_request(&name, &options, callback.unchecked_ref()).is_err() {
+            failed(true);
+        }
+    };
+    JsFuture::from(Promise::new(&mut ask)).await.is_ok_and(|given| given.is_truthy())
 }
 
 /// A timer that can be taken back.

@@ -91,7 +91,7 @@ impl Session {
     /// Makes the session of this document; nothing is sent before [`Session::start`].
     #[must_use]
     pub fn new(client_id: ClientId, surface: Surface, window_id: Option<u32>) -> Self {
-        let outbox_key = format!("outbox:{client_id}");
+        let outbox_key = panelot_view::outbox_key(&client_id);
         let ids = IdSource::new(platform::random_seed());
         let client = Client::new(Setup { client_id, ids, window_id, surface });
         let inner = Inner {

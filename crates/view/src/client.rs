@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::model::{Changes, CommandKind, LastError, Refusal, Verification, ViewModel};
 use link::Link;
 use outbox::Outbox;
+pub use outbox::{outbox_key, unfinished_clients};
 
 /// What a client is made of.
 #[derive(Clone, Debug)]
@@ -183,7 +184,7 @@ pub enum ClientEffect {
         value: Value,
     },
     /// Save this under a key of the document, in place of what was saved before, and answer with
-    /// [`ClientInput::OutboxSaved`]. Only one such save is under way at a time.
+    /// [`ClientInput::OutboxSaved`]. Null removes the key. Only one such save is under way at a time.
     SaveOutbox(Value),
     /// Set a timer.
     SetTimer {

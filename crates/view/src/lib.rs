@@ -8,5 +8,7 @@ pub mod client;
 pub mod markdown;
 pub mod model;
 
-pub use client::{Client, ClientEffect, ClientInput, Command, Focus, Setup, Timer};
+pub use client::{
+    Client, ClientEffect, ClientInput, Command, Focus, Setup, Timer, outbox_key, unfinished_clients,
+};
 pub use model::{Changes, ConnectionState, ThreadView, ViewModel};

@@ -9,6 +9,30 @@ use serde_json::{Value, json};
 
 use crate::model::CommandKind;
 
+/// What the keys of saved outboxes begin with; the client's id follows.
+const KEY: &str = "outbox:";
+
+/// The key under which a client's outbox is saved.
+#[must_use]
+pub fn outbox_key(client: &ClientId) -> String {
+    format!("{KEY}{client}")
+}
+
+/// The clients of which `saved`, all that documents saved by key, holds commands without an answer.
+///
+/// Where the document of one is gone, another may become that client and bring its commands to their end: with
+/// another identity the engine would not know them again.
+#[must_use]
+pub fn unfinished_clients(saved: &Value) -> Vec<ClientId> {
+    let unfinished = |(key, value): (&String, &Value)| {
+        let client = ClientId::new(key.strip_prefix(KEY)?).ok()?;
+        let mut outbox = Outbox::default();
+        outbox.restore(&client, value);
+        (!outbox.entries.is_empty()).then_some(client)
+    };
+    saved.as_object().into_iter().flatten().filter_map(unfinished).collect()
+}
+
 /// Where a command stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -94,6 +118,8 @@ impl Outbox {
     }
 
     /// What must be saved now, when something must and no save is under way.
+    ///
+    /// The value is null when nothing needs to be kept: a document that is done leaves nothing behind.
     pub(super) fn begin_save(&mut self, client: &ClientId) -> Option<Value> {
         if self.saving || !self.dirty {
             return None;
@@ -107,7 +133,7 @@ impl Outbox {
             let message = OpMessage { submission_id: submission_id.clone(), op: entry.op.clone() };
             list.push(message.to_json());
         }
-        Some(json!({ "clientId": client, "entries": list }))
+        Some(if list.is_empty() { Value::Null } else { json!({ "clientId": client, "entries": list }) })
     }
 
     /// The save under way ended. When it failed, what waited for it is given back.

@@ -1,6 +1,6 @@
 //! Port, handshake, decoder and outbox: one behaviour per test, the engine's words fed through a fake Port.
 
-use panelot_base::ConnectionId;
+use panelot_base::{ClientId, ConnectionId};
 use panelot_protocol::event::Pong;
 use panelot_protocol::settings::{IncomingKey, SettingsChange};
 use panelot_protocol::{Event, Op, PROTOCOL, SCHEMA_HASH, Text};
@@ -10,7 +10,7 @@ use super::engine::Engine;
 use super::joining::picture;
 use super::rig::{Rig, connected, id, private, tell, thread};
 use crate::model::{CommandKind, ConnectionState, Refusal};
-use crate::{ClientInput, Command, Timer};
+use crate::{ClientInput, Command, Timer, outbox_key, unfinished_clients};
 
 #[test]
 fn the_handshake_names_protocol_document_window_and_thread() {
@@ -254,6 +254,30 @@ fn a_saved_outbox_that_is_damaged_costs_only_what_cannot_be_read() {
         next.start(Some(engine.id.clone()), Some(outbox));
         assert_eq!(next.own_texts().len(), expected);
     }
+}
+
+#[test]
+fn commands_of_a_document_that_is_gone_are_found_by_the_next_one() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.say("unanswered");
+    let saved = rig.saves.last().expect("a save").clone();
+    let sent = rig.last_sent("turn.submit");
+    let all = json!({
+        "outbox:client": saved, "outbox:empty": {"clientId": "empty", "entries": []}, "outbox:odd": 7,
+        "outbox:another": saved, "panel-thread:1": "t", "draft:t": "hello",
+    });
+    let found = unfinished_clients(&all);
+    assert_eq!(found.iter().map(ClientId::as_str).collect::<Vec<_>>(), ["client"]);
+    assert_eq!(outbox_key(&found[0]), "outbox:client");
+    let mut next = Rig::new("client", 9);
+    next.start(None, Some(saved));
+    let hello = next.last_sent("initialize");
+    next.message(engine.initialized(&hello.submission_id));
+    assert_eq!(next.last_sent("turn.submit"), sent);
+    next.message(engine.ack(&sent.submission_id));
+    assert_eq!(next.saves, [Value::Null], "what is answered leaves nothing behind");
+    assert_eq!(unfinished_clients(&json!(null)), []);
 }
 
 #[test]
