@@ -42,6 +42,10 @@ pub const TOOL_RESULT_BYTES_MAX: usize = 40_000;
 pub const OP_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of one message on the wire. Chrome ends a Port at 64 MiB.
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Branches of one thread: its head lists them and is rewritten with each change.
+pub const BRANCHES_MAX: usize = 200;
+/// Nodes that are read after a message to find the results of its calls.
+pub const RESULTS_WINDOW_NODES: usize = 128;
 /// Characters of a thread title.
 pub const TITLE_CHARS_MAX: usize = 60;
 /// Characters of the first line that serves as a title until a better one is there.

@@ -144,7 +144,7 @@ impl Builder {
             }
             Body::Assistant { text, reasoning, calls, .. } => self.push_assistant(text, reasoning, calls),
             // Results stand right after their call's message, in the order of the calls.
-            Body::ToolResult { .. } | Body::Decision { .. } | Body::Notice { .. } => {}
+            Body::ToolResult { .. } | Body::Decision { .. } | Body::Notice { .. } | Body::Removed => {}
         }
     }
 

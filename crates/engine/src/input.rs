@@ -37,6 +37,34 @@ pub enum ModelInput {
     Broken(String),
 }
 
+/// Nodes that must be read before an operation can be handled; see [`crate::Engine::wants`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The newest nodes of the branch that ends in `leaf`, that one included.
+    Branch {
+        /// The end.
+        leaf: u64,
+        /// How many.
+        limit: usize,
+    },
+    /// The nodes below `before`, whatever branch they are of, newest first.
+    Window {
+        /// The bound.
+        before: u64,
+        /// How many.
+        limit: usize,
+    },
+}
+
+/// What was read of them; nothing where there is no such node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The nodes; of a branch the oldest first.
+    pub nodes: Vec<Node>,
+    /// Whether the branch has older ones.
+    pub has_older: bool,
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
@@ -52,6 +80,24 @@ pub enum Input {
         message: OpMessage,
         /// The stored answer to the same submission, which the driver looked up for every durable operation.
         receipt: Option<Receipt>,
+    },
+    /// What [`crate::Engine::wants`] asked for; the operation follows at once.
+    Found {
+        /// The thread.
+        thread: ThreadId,
+        /// What was read.
+        found: Found,
+    },
+    /// The branch that a copy is made of was read, or could not be.
+    Branch {
+        /// By which Port the copy was asked for.
+        from: ConnectionHandle,
+        /// By which command.
+        message: OpMessage,
+        /// The stored answer to the same submission, which the driver looked up once more.
+        receipt: Option<Receipt>,
+        /// The whole branch, oldest node first, or why not, in English.
+        path: Result<Vec<Node>, String>,
     },
     /// A view sent something that is no operation.
     Malformed {

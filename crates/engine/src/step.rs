@@ -4,7 +4,7 @@ use panelot_base::{
     ConnectionId, EnvironmentDigest, ItemId, ModelCallId, RunId, SafeUrl, SubmissionId, ThreadId,
 };
 use panelot_gatekeeper::Permit;
-use panelot_protocol::EventMessage;
+use panelot_protocol::{EventMessage, OpMessage};
 use panelot_records::Commit;
 use panelot_tools::{Call, Command};
 
@@ -134,6 +134,17 @@ pub enum Effect {
         base_url: SafeUrl,
         /// With which model.
         model: String,
+    },
+    /// Read a whole branch and answer with [`crate::Input::Branch`].
+    ReadBranch {
+        /// Who asks.
+        from: ConnectionHandle,
+        /// With which command.
+        message: Box<OpMessage>,
+        /// The thread.
+        thread: ThreadId,
+        /// The end of the branch.
+        leaf: u64,
     },
     /// Read older nodes and answer with [`crate::Input::History`].
     ReadHistory {

@@ -12,6 +12,7 @@ mod restore;
 mod resume;
 mod snapshot;
 mod stop;
+mod tree;
 
 pub(crate) use admission::Submission;
 
@@ -50,6 +51,10 @@ pub(crate) struct Draft {
     /// Nodes that views are told of.
     pub(crate) stored: Vec<u64>,
     pub(crate) settings_changed: bool,
+    /// Views get the thread whole instead of what changed: another branch is shown.
+    pub(crate) replaced: bool,
+    /// No news that moves the thread up in the list.
+    pub(crate) keeps_date: bool,
     /// A checkpoint: handed to the operating system, not waited for, and no news.
     pub(crate) relaxed: bool,
 }
@@ -85,6 +90,8 @@ pub(crate) struct LateCall {
     pub(crate) seq: u64,
     pub(crate) attempt: u32,
     pub(crate) live: LiveCall,
+    /// Its result node, once that is on no page any more.
+    pub(crate) node: Option<Node>,
 }
 
 /// The machine.
@@ -199,8 +206,15 @@ impl ThreadMachine {
         let seq = self.thread.next_seq;
         self.thread.next_seq += 1;
         let Some(turn) = self.run(run).map(|run| run.turn.clone()) else { return seq };
-        let node =
-            Node { thread: self.thread.id.clone(), seq, parent: self.thread.leaf, at: now, turn, body };
+        let node = Node {
+            thread: self.thread.id.clone(),
+            seq,
+            parent: self.thread.leaf,
+            chain: self.thread.chain,
+            at: now,
+            turn,
+            body,
+        };
         self.thread.leaf = Some(seq);
         if let Some(run) = self.run_mut(run) {
             run.leaf = Some(seq);
@@ -298,7 +312,7 @@ impl ThreadMachine {
             if let Some(node) = self.node(seq) {
                 draft.events.push(Event::ItemStored(ItemStored {
                     thread_id: self.thread.id.clone(),
-                    item: project::item(node),
+                    item: project::item(&self.thread, node),
                 }));
             }
         }
@@ -367,16 +381,14 @@ impl ThreadMachine {
             self.saved_thread.as_ref().map_or(Expected::Absent, |it| Expected::Revision(it.revision));
         self.thread.revision = self.saved_thread.as_ref().map_or(0, |saved| saved.revision + 1);
         // A checkpoint is no news: only what people would call a change moves the thread up in the list.
-        if commit.durability == Durability::Strict {
+        if commit.durability == Durability::Strict && !draft.keeps_date {
             self.thread.updated_at = now;
         }
         commit.expect(Key::thread(&self.thread.id), expected);
         commit.put(Record::Thread(self.thread.clone()));
         self.saved_thread = Some(self.thread.clone());
         let meta = self.meta();
-        let shown = |meta: &ThreadMeta| {
-            (meta.title.clone(), meta.pinned, meta.archived, meta.turns, meta.total_tokens)
-        };
+        let shown = |meta: &ThreadMeta| ThreadMeta { revision: 0, updated_at: Timestamp(0), ..meta.clone() };
         if before.as_ref().map(shown) != Some(shown(&meta)) {
             draft
                 .events

@@ -72,12 +72,13 @@ fn lane_of(input: &Input) -> Lane {
     match input {
         Input::Connected(from) | Input::Disconnected(from) => Lane::Connection(*from),
         Input::Malformed { from, .. } | Input::Overloaded { from, .. } => Lane::Connection(*from),
-        Input::Op { from, message, .. } => match &message.op {
+        Input::Op { from, message, .. } | Input::Branch { from, message, .. } => match &message.op {
             Op::Initialize(_) | Op::Ping(_) => Lane::Connection(*from),
             op => op.thread_id().map_or(Lane::Directory, |thread| Lane::Thread(thread.clone())),
         },
         Input::Load { thread }
         | Input::Loaded { thread, .. }
+        | Input::Found { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }

@@ -12,7 +12,7 @@ use panelot_provider::{
     StreamEvent, Wire, http_error, network_error,
 };
 use panelot_records::{Environment, Key, Node, Record};
-use panelot_store::Store;
+use panelot_store::{HeadError, Store};
 
 use crate::driver::Runtime;
 use crate::ports::{Answer, Body, Network, NetworkError, Ports};
@@ -125,7 +125,8 @@ impl<P: Ports> Runtime<P> {
 
     async fn answer(&self, call: &ModelCall) -> Result<Response, CallError> {
         let environment = self.environment(&call.environment).await?;
-        let path = self.whole_path(&call.thread, call.leaf).await?;
+        let path = self.whole_path(&call.thread, call.leaf).await;
+        let path = path.map_err(|error| CallError::Ours(error.to_string()))?;
         let request = self.within(Some(&call.thread), || {
             context::assemble(&environment, &path, &call.fence_seed, &call.reminders)
         });
@@ -158,12 +159,11 @@ impl<P: Ports> Runtime<P> {
         }
     }
 
-    async fn whole_path(&self, thread: &ThreadId, leaf: u64) -> Result<Vec<Node>, CallError> {
+    pub(crate) async fn whole_path(&self, thread: &ThreadId, leaf: u64) -> Result<Vec<Node>, HeadError> {
         let mut pages = Vec::new();
         let mut from = Some(leaf);
         while let Some(leaf) = from {
-            let page = self.ports.store().path(thread, leaf, PATH_PAGE_NODES).await;
-            let page = page.map_err(|error| CallError::Ours(error.to_string()))?;
+            let page = self.ports.store().path(thread, leaf, PATH_PAGE_NODES).await?;
             from = page.older;
             pages.push(page.nodes);
         }

@@ -7,6 +7,7 @@ use panelot_base::limits::SNAPSHOT_PAGE_NODES;
 use panelot_base::{ConnectionId, ItemId, SafeUrl, SortedMap, SubmissionId, ThreadId};
 use panelot_engine::{ConnectionHandle, Input, TargetLookup};
 use panelot_gatekeeper::Permit;
+use panelot_protocol::OpMessage;
 use panelot_provider::{Endpoint, ProviderError, Wire, verify};
 use panelot_store::Store;
 use panelot_tools::Command;
@@ -152,6 +153,20 @@ impl<P: Ports> Runtime<P> {
         let outcome = stream_answer(self, wire, &request, &endpoint, Delivery::Discard).await;
         verify::read(outcome)?;
         Ok(listed.unwrap_or_default())
+    }
+
+    pub(crate) fn spawn_branch(
+        self: &Rc<Self>,
+        from: ConnectionHandle,
+        message: OpMessage,
+        thread: ThreadId,
+        leaf: u64,
+    ) {
+        let runtime = Rc::clone(self);
+        self.spawn_task(async move {
+            let path = runtime.whole_path(&thread, leaf).await.map_err(|error| error.to_string());
+            runtime.push(Input::Branch { from, message, receipt: None, path });
+        });
     }
 
     pub(crate) fn spawn_history(

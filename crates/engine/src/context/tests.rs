@@ -24,6 +24,7 @@ fn path(bodies: Vec<Body>) -> Vec<Node> {
         thread: ThreadId::new("thread").unwrap(),
         seq,
         parent: seq.checked_sub(1).filter(|parent| *parent > 0),
+        chain: 0,
         at: Timestamp(seq),
         turn: TurnId::new("turn").unwrap(),
         body,

@@ -211,7 +211,11 @@ impl Engine {
                 return answer(from, error_event(Some(submission_id), ErrorCode::Internal, &why, true));
             }
         };
-        let items = nodes.iter().map(project::item).collect();
+        let Some(machine) = self.machines.get(&thread_id) else {
+            let (code, why) = self.why_closed(&thread_id);
+            return answer(from, error_event(Some(submission_id), code, why, false));
+        };
+        let items = nodes.iter().map(|node| project::item(&machine.thread, node)).collect();
         answer(from, Event::ThreadPage(ThreadPage { submission_id, thread_id, items, has_older }))
     }
 

@@ -34,6 +34,9 @@ fn thread(open_runs: Vec<RunId>, leaf: Option<u64>) -> Thread {
         preset: None,
         tags: Vec::new(),
         stats: Stats::default(),
+        forked_from: None,
+        chain: 0,
+        chains: Vec::new(),
         fence_seed: "seed".into(),
         deleted_at: None,
     }
@@ -162,6 +165,7 @@ fn assistant(seq: u64, calls: Vec<panelot_records::StoredCall>) -> Node {
         thread: ThreadId::new("thread").unwrap(),
         seq,
         parent: None,
+        chain: 0,
         at: NOW,
         turn: TurnId::new("turn").unwrap(),
         body: Body::Assistant {

@@ -137,7 +137,7 @@ impl ThreadMachine {
     }
 
     /// A new message says more clearly than a button that what was interrupted before it is not wanted any more.
-    fn supersede_interrupted(&mut self) {
+    pub(super) fn supersede_interrupted(&mut self) {
         let old: Vec<RunId> = self
             .runs
             .iter()

@@ -8,7 +8,7 @@ use panelot_base::{ItemId, RunId};
 use panelot_protocol::event::{Event, TurnComplete};
 use panelot_protocol::snapshot::StopReason;
 use panelot_records::node::ResultOutcome;
-use panelot_records::{Body, CallState, RunState};
+use panelot_records::{Body, CallState, Node, Record, RunState, Write};
 use panelot_tools::{Report, ToolOutcome, interpret};
 use serde_json::{Value, json};
 
@@ -94,8 +94,16 @@ impl ThreadMachine {
         if matches!(outcome, ToolOutcome::Uncertain { .. }) {
             return;
         }
-        self.rewrite(late.seq, Settled::from_outcome(outcome).into_body(item.clone()));
-        draft.stored.push(late.seq);
+        let body = Settled::from_outcome(outcome).into_body(item.clone());
+        match late.node {
+            Some(node) if self.node(late.seq).is_none() => {
+                draft.writes.push(Write::Put(Record::Node(Node { body, ..node })));
+            }
+            _ => {
+                self.rewrite(late.seq, body);
+                draft.stored.push(late.seq);
+            }
+        }
     }
 
     /// Writes a call's result. What follows from it is for [`Self::advance`].
@@ -192,7 +200,7 @@ impl ThreadMachine {
             };
             let seq = self.write_result(context, draft, id, &item, settled, false);
             if let (true, CallState::Dispatched { .. }, Some(live)) = (unseen, &state, live) {
-                self.late.insert(item, LateCall { seq, attempt, live });
+                self.late.insert(item, LateCall { seq, attempt, live, node: None });
             }
         }
         if let Some(run) = self.run_mut(id) {

@@ -17,7 +17,7 @@ impl ThreadMachine {
         let surplus = stored.len().saturating_sub(SNAPSHOT_PAGE_NODES);
         ThreadSnapshot {
             meta: self.meta(),
-            items: stored.iter().skip(surplus).map(|node| project::item(node)).collect(),
+            items: stored.iter().skip(surplus).map(|node| project::item(&self.thread, node)).collect(),
             has_older: self.has_older || surplus > 0,
             active_turn: working.map(|run| ActiveTurn {
                 turn_id: run.turn.clone(),

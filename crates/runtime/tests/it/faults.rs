@@ -188,8 +188,7 @@ fn a_rule_that_was_not_stored_allows_nothing() {
     world.script([click(), click()]);
     let rule = json!({"id": "r", "verdict": "allow", "tool": "click", "origin": "https://shop.test"});
     world.fail_next_commit(CommitError::Unavailable("gone".into()));
-    let put =
-        world.send(1, json!({"type": "settings.update", "changes": [{"type": "putRule", "rule": rule}]}));
+    let put = world.send(1, json!({"type": "rule.put", "rule": rule}));
     world.run();
     assert_eq!(world.answer(1, &put)["code"], "storage_failed");
     let thread = world.ask("Order it");

@@ -13,5 +13,6 @@ mod kills;
 mod mirror;
 mod protocol;
 mod random;
+mod tree;
 mod turns;
 mod world;

@@ -140,6 +140,14 @@ impl ThreadView {
                     }
                 });
             }
+            ItemBody::Removed => {
+                let end = Position::Stored(item.seq.saturating_add(1), 0);
+                let gone: Vec<EntryKey> =
+                    self.order.range(position..end).map(|(_, key)| key.clone()).collect();
+                for key in gone {
+                    self.remove(&key, changes);
+                }
+            }
             ItemBody::SystemNotice { notice, details } => {
                 let body = EntryBody::Notice { notice, details };
                 self.put(EntryKey::Notice(item.seq), position, at, turn_id, body, changes);
@@ -234,5 +242,6 @@ fn item_keys(item: &SnapshotItem) -> Vec<EntryKey> {
             vec![EntryKey::Tool(item_id.clone())]
         }
         ItemBody::SystemNotice { .. } => vec![EntryKey::Notice(item.seq)],
+        ItemBody::Removed => Vec::new(),
     }
 }
