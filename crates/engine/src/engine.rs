@@ -136,7 +136,9 @@ impl Engine {
     #[must_use]
     pub fn needs(&self, input: &Input) -> Option<ThreadId> {
         let thread = match input {
-            Input::Load { thread } | Input::History { thread, .. } => Some(thread),
+            Input::Load { thread } | Input::History { thread, .. } | Input::Cut { thread, .. } => {
+                Some(thread)
+            }
             Input::Op { from, message, receipt: None } => {
                 let known = self.clients.get(from).is_some_and(|client| client.id.is_some());
                 match &message.op {
@@ -259,6 +261,9 @@ impl Engine {
             Input::Load { thread } => self.on_load(&thread),
             Input::Loaded { thread, head } => self.on_loaded(now, &thread, head),
             Input::Unreadable { thread, why } => self.on_unreadable(&thread, &why),
+            Input::Cut { thread, node } => {
+                self.on_thread(now, &thread, |machine, context, draft| machine.mend(context, draft, *node))
+            }
             Input::Model { thread, call, event } => {
                 let mut due = false;
                 let mut steps = self.on_thread(now, &thread, |machine, context, draft| {

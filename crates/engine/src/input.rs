@@ -133,6 +133,13 @@ pub enum Input {
         /// Why, in English.
         why: String,
     },
+    /// A reader found that the branch begins with this node, because the one that it names as its parent is not there.
+    Cut {
+        /// The thread.
+        thread: ThreadId,
+        /// The node.
+        node: Box<Node>,
+    },
     /// A model call brought something.
     Model {
         /// The thread.

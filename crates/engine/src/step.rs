@@ -154,7 +154,7 @@ pub enum Effect {
         submission: SubmissionId,
         /// The thread.
         thread: ThreadId,
-        /// The newest node of the wanted page.
-        leaf: u64,
+        /// The node before which the wanted page lies.
+        before: u64,
     },
 }

@@ -8,6 +8,7 @@ mod approvals;
 mod calls;
 mod model;
 mod outcome;
+mod repair;
 mod restore;
 mod resume;
 mod snapshot;
@@ -17,7 +18,7 @@ mod tree;
 pub(crate) use admission::Submission;
 
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
-use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, SortedSet, ThreadId, Timestamp};
+use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, SortedSet, ThreadId, Timestamp, TurnId};
 use panelot_protocol::event::{Event, ItemStored, RunUpdated, ThreadUpdated};
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
 use panelot_records::node::StoredCall;
@@ -110,6 +111,11 @@ pub(crate) struct ThreadMachine {
     pub(crate) calls: SortedMap<ItemId, LiveCall>,
     pub(crate) late: SortedMap<ItemId, LateCall>,
     turn_started_at: Option<Timestamp>,
+    /// What the reading of the head found broken; see `repair.rs`.
+    is_cut: bool,
+    leaf_lost: bool,
+    /// Nodes further back whose links were mended in this life.
+    mended: SortedSet<u64>,
 }
 
 impl ThreadMachine {
@@ -128,6 +134,9 @@ impl ThreadMachine {
             calls: SortedMap::new(),
             late: SortedMap::new(),
             turn_started_at: None,
+            is_cut: false,
+            leaf_lost: false,
+            mended: SortedSet::new(),
         }
     }
 
@@ -146,6 +155,7 @@ impl ThreadMachine {
         machine.approvals = head.approvals;
         machine.page = head.page;
         machine.has_older = head.has_older;
+        (machine.is_cut, machine.leaf_lost) = (head.is_cut, head.leaf_lost);
         machine
     }
 
@@ -203,9 +213,18 @@ impl ThreadMachine {
 
     /// Adds a node at the leaf and moves the leaf there.
     pub(crate) fn place(&mut self, now: Timestamp, run: &RunId, body: Body) -> u64 {
+        let Some(turn) = self.run(run).map(|run| run.turn.clone()) else { return self.thread.next_seq };
+        let seq = self.place_in(now, turn, body);
+        if let Some(run) = self.run_mut(run) {
+            run.leaf = Some(seq);
+        }
+        seq
+    }
+
+    /// Adds a node of a turn, which need not be that of an open run.
+    fn place_in(&mut self, now: Timestamp, turn: TurnId, body: Body) -> u64 {
         let seq = self.thread.next_seq;
         self.thread.next_seq += 1;
-        let Some(turn) = self.run(run).map(|run| run.turn.clone()) else { return seq };
         let node = Node {
             thread: self.thread.id.clone(),
             seq,
@@ -216,9 +235,6 @@ impl ThreadMachine {
             body,
         };
         self.thread.leaf = Some(seq);
-        if let Some(run) = self.run_mut(run) {
-            run.leaf = Some(seq);
-        }
         self.page.push(node);
         self.dirty_nodes.insert(seq);
         seq

@@ -29,6 +29,15 @@ pub fn denied(reason: &str) -> String {
     )
 }
 
+/// A permitted navigation ended on an origin whose content must not be used; `reason` is the gatekeeper's own.
+#[must_use]
+pub fn landing_denied(reason: &str) -> String {
+    format!(
+        "The tab was sent on to an address that the permission settings do not allow: {reason} The tab is there and \
+         nothing of its page was read. Do not read or operate it; tell the person where it went."
+    )
+}
+
 /// The gate could not be asked and so denied.
 #[must_use]
 pub fn gate_failed() -> String {

@@ -1,6 +1,6 @@
 //! One atomic change of the store.
 
-use panelot_base::{ConnectionId, RunId, Secret};
+use panelot_base::{ConnectionId, EnvironmentDigest, RunId, Secret};
 
 use crate::{Key, Record};
 
@@ -41,6 +41,13 @@ pub struct Precondition {
 pub enum Write {
     /// Insert or replace a record.
     Put(Record),
+    /// Insert or replace an environment, whose digest is known. Its key is made of that: the prompt is not hashed again.
+    PutEnvironment {
+        /// Its digest.
+        digest: EnvironmentDigest,
+        /// The environment.
+        environment: crate::Environment,
+    },
     /// Remove a record; nothing happens when there is none.
     Delete(Key),
     /// Remove every record of a thread from a table.

@@ -120,4 +120,8 @@ pub struct ThreadHead {
     pub page: Vec<Node>,
     /// Whether there are older nodes than the page holds.
     pub has_older: bool,
+    /// Whether the oldest node of the page follows one that does not exist or is not older.
+    pub is_cut: bool,
+    /// Whether the thread's leaf does not exist, and the page is the branch of the newest node there is.
+    pub leaf_lost: bool,
 }

@@ -333,8 +333,8 @@ impl<P: Ports> Runtime<P> {
             Effect::ReadBranch { from, message, thread, leaf } => {
                 self.spawn_branch(from, *message, thread, leaf);
             }
-            Effect::ReadHistory { from, submission, thread, leaf } => {
-                self.spawn_history(from, submission, thread, leaf);
+            Effect::ReadHistory { from, submission, thread, before } => {
+                self.spawn_history(from, submission, thread, before);
             }
         }
     }
@@ -456,6 +456,7 @@ fn thread_of(input: &Input) -> Option<ThreadId> {
         Input::Load { thread }
         | Input::Loaded { thread, .. }
         | Input::Found { thread, .. }
+        | Input::Cut { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }

@@ -79,6 +79,7 @@ fn lane_of(input: &Input) -> Lane {
         Input::Load { thread }
         | Input::Loaded { thread, .. }
         | Input::Found { thread, .. }
+        | Input::Cut { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }

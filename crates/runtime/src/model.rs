@@ -12,7 +12,7 @@ use panelot_provider::{
     StreamEvent, Wire, http_error, network_error,
 };
 use panelot_records::{Environment, Key, Node, Record};
-use panelot_store::{HeadError, Store};
+use panelot_store::{HeadError, PathPage, Store};
 
 use crate::driver::Runtime;
 use crate::ports::{Answer, Body, Network, NetworkError, Ports};
@@ -160,12 +160,20 @@ impl<P: Ports> Runtime<P> {
     }
 
     pub(crate) async fn whole_path(&self, thread: &ThreadId, leaf: u64) -> Result<Vec<Node>, HeadError> {
-        let mut pages = Vec::new();
+        let mut pages: Vec<Vec<Node>> = Vec::new();
         let mut from = Some(leaf);
         while let Some(leaf) = from {
-            let page = self.ports.store().path(thread, leaf, PATH_PAGE_NODES).await?;
+            let mut page = match self.ports.store().path(thread, leaf, PATH_PAGE_NODES).await {
+                // The page before it ended right at the broken link.
+                Err(HeadError::Missing { .. }) if !pages.is_empty() => {
+                    let first = pages.last_mut().map(std::mem::take).unwrap_or_default();
+                    PathPage { nodes: first, older: None, is_cut: true }
+                }
+                page => page?,
+            };
+            self.tell_cut(thread, &page);
             from = page.older;
-            pages.push(page.nodes);
+            pages.push(std::mem::take(&mut page.nodes));
         }
         Ok(pages.into_iter().rev().flatten().collect())
     }

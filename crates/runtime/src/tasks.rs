@@ -9,7 +9,7 @@ use panelot_engine::{ConnectionHandle, Input, TargetLookup};
 use panelot_gatekeeper::Permit;
 use panelot_protocol::OpMessage;
 use panelot_provider::{Endpoint, ProviderError, Wire, verify};
-use panelot_store::Store;
+use panelot_store::{PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
@@ -174,14 +174,29 @@ impl<P: Ports> Runtime<P> {
         from: ConnectionHandle,
         submission: SubmissionId,
         thread: ThreadId,
-        leaf: u64,
+        before: u64,
     ) {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
-            let read = runtime.ports.store().path(&thread, leaf, SNAPSHOT_PAGE_NODES).await;
-            let page = read.map(|page| (page.nodes, page.older.is_some())).map_err(|error| error.to_string());
+            // The node before which the page lies knows its parent, which may be far below its sequence.
+            let read = runtime.ports.store().path(&thread, before, SNAPSHOT_PAGE_NODES + 1).await;
+            let page = read.map_err(|error| error.to_string()).map(|page| {
+                runtime.tell_cut(&thread, &page);
+                let mut nodes = page.nodes;
+                nodes.pop();
+                (nodes, page.older.is_some())
+            });
             runtime.push(Input::History { from, submission, thread, page });
         });
+    }
+}
+
+impl<P: Ports> Runtime<P> {
+    /// Has a link that leads nowhere mended.
+    pub(crate) fn tell_cut(&self, thread: &ThreadId, page: &PathPage) {
+        if let Some(first) = page.nodes.first().filter(|_| page.is_cut) {
+            self.push(Input::Cut { thread: thread.clone(), node: Box::new(first.clone()) });
+        }
     }
 }
 

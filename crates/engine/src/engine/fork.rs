@@ -5,8 +5,8 @@ use panelot_protocol::{Op, OpMessage};
 use panelot_records::{Node, Receipt, Thread};
 
 use super::{
-    Admitted, Command, ConnectionHandle, Draft, Engine, ErrorCode, Refused, Step, ThreadMachine, answer,
-    refused_step,
+    Admitted, Command, ConnectionHandle, Context, Draft, Engine, ErrorCode, Refused, Step, ThreadMachine,
+    answer, refused_step,
 };
 
 impl Engine {
@@ -52,7 +52,9 @@ impl Engine {
         let id = thread.id.clone();
         let mut machine = ThreadMachine::create(thread);
         let mut draft = Draft::default();
-        machine.take_copies(&mut draft, nodes);
+        let mut context =
+            Context { now, ids: &mut self.ids, directory: &mut self.directory, catalogue: &self.catalogue };
+        machine.take_copies(&mut context, &mut draft, nodes);
         let admitted = Admitted { thread: Some(id), ..Admitted::default() };
         let step = self.finish(now, &mut machine, draft, Some((&command, admitted)));
         self.machines.insert(machine.id().clone(), machine);

@@ -92,14 +92,14 @@ impl Engine {
         match op {
             Op::ThreadSubscribe(subscribe) => self.on_subscribe(from, submission_id, subscribe.thread_id),
             Op::ThreadHistory(history) => {
-                let older = history.before.checked_sub(1).filter(|leaf| *leaf > 0);
-                match older.filter(|_| self.directory.threads.contains_key(&history.thread_id)) {
-                    Some(leaf) => Step {
+                let known = self.directory.threads.contains_key(&history.thread_id);
+                match Some(history.before).filter(|_| known) {
+                    Some(before) => Step {
                         effects: vec![Effect::ReadHistory {
                             from,
                             submission: submission_id,
                             thread: history.thread_id,
-                            leaf,
+                            before,
                         }],
                         ..Step::default()
                     },

@@ -200,6 +200,8 @@ fn head_with_batch(calls: Vec<panelot_records::StoredCall>, state: CallState) ->
         approvals: Vec::new(),
         page: vec![assistant(1, calls)],
         has_older: false,
+        is_cut: false,
+        leaf_lost: false,
     }
 }
 
@@ -277,6 +279,8 @@ fn a_second_handshake_on_a_port_replaces_the_first_with_its_subscription() {
         approvals: Vec::new(),
         page: Vec::new(),
         has_older: false,
+        is_cut: false,
+        leaf_lost: false,
     };
     let (mut engine, _) = engine_with(head);
     let first = initialize(&mut engine, Some("thread"));

@@ -107,7 +107,7 @@ impl ThreadMachine {
             parameters: serde_json::Value::Null,
         };
         let digest = environment.digest();
-        draft.writes.push(Write::Put(environment.into()));
+        draft.writes.push(Write::PutEnvironment { digest: digest.clone(), environment });
         self.supersede_interrupted();
         let Some(run) = self.run_mut(id) else { return Ok(()) };
         run.environment = Some(digest);

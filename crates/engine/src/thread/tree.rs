@@ -121,7 +121,7 @@ impl ThreadMachine {
     }
 
     /// Fills a new thread with copies of a branch. Sequences are dense again, whatever lay between.
-    pub(crate) fn take_copies(&mut self, draft: &mut Draft, nodes: Vec<Node>) {
+    pub(crate) fn take_copies(&mut self, context: &mut Context<'_>, draft: &mut Draft, nodes: Vec<Node>) {
         let mut places: SortedMap<u64, u64> = SortedMap::new();
         let surplus = nodes.len().saturating_sub(SNAPSHOT_PAGE_NODES);
         for (index, mut node) in nodes.into_iter().enumerate() {
@@ -146,6 +146,8 @@ impl ThreadMachine {
             draft.writes.push(Write::Put(copy.into()));
         }
         self.has_older = surplus > 0;
+        // The copy may end between a call and its result.
+        self.add_missing_results(context, draft);
     }
 
     /// Deletes what an entry says. Its place in the tree stays, so that what follows it still hangs together.

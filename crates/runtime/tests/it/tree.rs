@@ -1,5 +1,6 @@
 //! Branches, copies, names, deletions: what the person does with a conversation as a whole.
 
+use panelot_records::{KeyPart, Row, Table};
 use serde_json::{Value, json};
 
 use crate::world::{Chunk, Reply, World, kinds};
@@ -248,4 +249,118 @@ fn rules_and_grants_are_changed_by_commands_of_their_own_and_shown_with_the_sett
         {"capturedAt": 1, "defaultTab": {"tabId": 7, "url": "https://shop.test/order", "title": "Order"}}}}),
     );
     assert_eq!(world.snapshot(1, &thread)["runs"][0]["state"], "waiting_approval", "it is asked again");
+}
+
+/// Changes what is stored under a table and a last key component, as damage does.
+fn damage(world: &World, table: Table, last: &KeyPart, change: impl Fn(&mut Value)) {
+    let (key, row) = world
+        .store
+        .rows()
+        .into_iter()
+        .find(|(key, _)| key.table == table && key.parts.last() == Some(last))
+        .unwrap();
+    let mut json: Value = serde_json::from_str(&row.json).unwrap();
+    change(&mut json);
+    world.store.put_row(key, Row { json: json.to_string(), ..row });
+}
+
+fn notices(snapshot: &Value) -> Vec<Value> {
+    let items = snapshot["items"].as_array().unwrap().iter();
+    items
+        .filter(|it| it["body"]["notice"] == "repaired")
+        .map(|it| it["body"]["details"]["damage"].clone())
+        .collect()
+}
+
+#[test]
+fn a_broken_link_and_a_lost_leaf_cost_what_cannot_be_read_and_are_told_once() {
+    let mut world = World::new();
+    let thread = two_turns(&mut world);
+    damage(&world, Table::Nodes, &KeyPart::Number(3), |node| node["parent"] = json!(0));
+    damage(&world, Table::Threads, &KeyPart::Text(thread.clone()), |thread| thread["leaf"] = json!(77));
+    let mut world = world.kill();
+    let there = world.snapshot(1, &thread);
+    assert_eq!(texts(&there), ["Q2", "A2"]);
+    assert_eq!(notices(&there), [json!(["leafLost", "branchCut"])]);
+    let mut world = world.kill();
+    submit(&mut world, &thread, "Q3");
+    let there = world.snapshot(1, &thread);
+    assert_eq!(texts(&there), ["Q2", "A2", "Q3", "A3"]);
+    assert_eq!(notices(&there).len(), 1, "told once");
+    assert!(!world.outside.requests.borrow().last().unwrap().to_string().contains("Q1"));
+}
+
+#[test]
+fn a_call_without_a_result_gets_one_that_says_so() {
+    let mut world = World::new();
+    world.script([
+        Reply::calls(&[("read_page", json!({}))]),
+        Reply::text(&["Read."]),
+        Reply::text(&["Next"]),
+    ]);
+    let thread = world.ask("Q1");
+    world.settle();
+    damage(&world, Table::Nodes, &KeyPart::Number(3), |node| node["body"] = json!({"type": "removed"}));
+    let mut world = world.kill();
+    let there = world.snapshot(1, &thread);
+    assert_eq!(notices(&there), [json!(["resultsMissing"])]);
+    let results: Vec<&Value> =
+        there["items"].as_array().unwrap().iter().filter(|it| it["body"]["kind"] == "tool_result").collect();
+    assert_eq!(results[0]["body"]["outcome"], "skipped");
+    submit(&mut world, &thread, "Q2");
+}
+
+#[test]
+fn a_link_that_is_broken_far_back_is_mended_by_whoever_meets_it() {
+    let mut world = World::new();
+    world.script((0..41).map(|n| Reply::text(&[&format!("A{n}")])));
+    let thread = world.ask("Q0");
+    world.settle();
+    for n in 1..40 {
+        submit(&mut world, &thread, &format!("Q{n}"));
+    }
+    damage(&world, Table::Nodes, &KeyPart::Number(9), |node| node["parent"] = json!(0));
+    let mut world = world.kill();
+    assert_eq!(notices(&world.snapshot(1, &thread)), [json!(null); 0], "nobody has met it yet");
+    submit(&mut world, &thread, "Q40");
+    let request = world.outside.requests.borrow().last().unwrap().to_string();
+    assert!(request.contains("Q4") && !request.contains("Q3\""), "what can be read is sent: {request}");
+    assert_eq!(notices(&world.snapshot(1, &thread)), [json!(["branchCut"])]);
+    let before = world.snapshot(1, &thread)["items"][0]["seq"].clone();
+    world.send(1, json!({"type": "thread.history", "threadId": thread, "before": before}));
+    world.settle();
+    let page = world.seen(1, "thread.page").pop().unwrap();
+    assert_eq!((&page["items"][0]["seq"], &page["hasOlder"]), (&json!(9), &json!(false)));
+    let mut world = world.kill();
+    assert_eq!(notices(&world.snapshot(1, &thread)).len(), 1);
+}
+
+#[test]
+fn where_a_navigation_ended_is_judged_before_the_model_reads_of_it() {
+    let mut world = World::new();
+    world.script([
+        Reply::calls(&[("navigate", json!({"url": "https://shop.test/next"}))]),
+        Reply::text(&["Stopped."]),
+    ]);
+    act(
+        &mut world,
+        json!({"type": "rule.put", "rule":
+        {"id": "r", "verdict": "deny", "tool": "read_page", "origin": "https://evil.test"}}),
+    );
+    let thread = world.ask("Go");
+    world.settle();
+    let approval = world.snapshot(1, &thread)["pendingApprovals"][0]["approvalId"].clone();
+    world.outside.origin.replace("https://evil.test".into());
+    act(
+        &mut world,
+        json!({"type": "approval.response", "threadId": thread, "approvalId": approval,
+        "decision": {"kind": "accept"}}),
+    );
+    assert_eq!(world.writes(), ["navigate https://shop.test/next"]);
+    let there = world.snapshot(1, &thread);
+    let result =
+        there["items"].as_array().unwrap().iter().find(|it| it["body"]["kind"] == "tool_result").unwrap();
+    assert_eq!(result["body"]["outcome"], "failed");
+    let content = result["body"]["content"].as_str().unwrap();
+    assert!(content.contains("nothing of its page was read") && !content.contains("Order"), "{content}");
 }
