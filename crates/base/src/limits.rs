@@ -46,6 +46,10 @@ pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const BRANCHES_MAX: usize = 200;
 /// Nodes that are read after a message to find the results of its calls.
 pub const RESULTS_WINDOW_NODES: usize = 128;
+/// Bytes of one message of the person that go on beside a summary, word for word.
+pub const SUMMARY_REQUEST_BYTES: usize = 2000;
+/// Bytes of all of them together; the newest are kept.
+pub const SUMMARY_REQUESTS_BYTES: usize = 12_000;
 /// Characters of a thread title.
 pub const TITLE_CHARS_MAX: usize = 60;
 /// Characters of the first line that serves as a title until a better one is there.

@@ -1,5 +1,6 @@
 //! Everything that can ever make the engine do something. A closed list.
 
+use crate::step::Cut;
 use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
 use panelot_protocol::{OpMessage, RejectedOp};
 use panelot_provider::{ProviderError, Response};
@@ -31,6 +32,8 @@ pub enum ModelInput {
     },
     /// The whole answer.
     Completed(Response),
+    /// The request would not fit and was not sent; where its path can be cut, if anywhere.
+    Full(Option<Cut>),
     /// The provider failed.
     Failed(ProviderError),
     /// The call could not be made for a fault on our side.

@@ -15,4 +15,4 @@ mod thread;
 
 pub use engine::{Boot, Engine};
 pub use input::{ConnectionHandle, Found, Input, ModelInput, TargetPhase, Wanted};
-pub use step::{Audience, Effect, ModelCall, Reminder, Step, TargetLookup};
+pub use step::{Audience, Cut, Effect, ModelCall, Purpose, Reminder, Room, Step, TargetLookup};

@@ -6,6 +6,7 @@
 mod admission;
 mod approvals;
 mod calls;
+mod compaction;
 mod model;
 mod outcome;
 mod repair;
@@ -30,7 +31,7 @@ use panelot_tools::{Call, Catalogue, Target};
 
 use crate::directory::Directory;
 use crate::project;
-use crate::step::{Effect, Reminder};
+use crate::step::{Effect, Purpose, Reminder};
 
 /// What a handler may use beside the machine itself.
 pub(crate) struct Context<'a> {
@@ -76,6 +77,7 @@ pub(crate) struct LiveModel {
     pub(crate) retry_at: Option<Timestamp>,
     /// What the model was told beside the conversation, and is told again when it is asked again.
     pub(crate) reminders: Vec<Reminder>,
+    pub(crate) purpose: Purpose,
 }
 
 /// A call that is being looked at or carried out.

@@ -213,6 +213,8 @@ pub enum ItemKind {
     AssistantMessage,
     /// A tool works.
     ToolCall,
+    /// The model summarises the beginning of the conversation, which has become too long for it.
+    Summary,
 }
 
 /// What is known of a streamed item from its start.

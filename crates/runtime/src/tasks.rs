@@ -13,7 +13,7 @@ use panelot_store::{PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
-use crate::model::{Delivery, endpoint_error, read_whole, secret_of, stream_answer};
+use crate::model::{Delivery, Reach, endpoint_error, read_whole, secret_of, stream_answer};
 use crate::ports::{Browser, Network, Ports};
 
 /// Tells an attempt of a call from a later one of the same call.
@@ -164,7 +164,7 @@ impl<P: Ports> Runtime<P> {
     ) {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
-            let path = runtime.whole_path(&thread, leaf).await.map_err(|error| error.to_string());
+            let path = runtime.branch(&thread, leaf, Reach::Root).await.map_err(|error| error.to_string());
             runtime.push(Input::Branch { from, message, receipt: None, path });
         });
     }

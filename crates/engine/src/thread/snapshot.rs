@@ -5,6 +5,7 @@ use panelot_protocol::snapshot::{ActiveItem, ActiveTurn, ItemKind, ItemMeta, Thr
 use panelot_records::RunState;
 
 use super::ThreadMachine;
+use super::model::item_kind;
 use crate::project;
 
 impl ThreadMachine {
@@ -33,7 +34,7 @@ impl ThreadMachine {
     fn active_items(&self) -> Vec<ActiveItem> {
         let model = self.model.iter().map(|live| ActiveItem {
             item_id: live.item.clone(),
-            kind: ItemKind::AssistantMessage,
+            kind: item_kind(&live.purpose),
             meta: ItemMeta::default(),
             text: live.text.clone(),
             reasoning: live.reasoning.clone(),

@@ -176,7 +176,7 @@ impl ThreadMachine {
             Body::ToolResult { item, .. } | Body::Decision { item, .. } => calls.contains(item),
             // A summary that covers it tells of it, so the model must read the rest itself again.
             Body::Notice { kind: NoticeKind::Summarized, details } => {
-                details.get("upTo").and_then(serde_json::Value::as_u64) >= Some(seq)
+                node.seq == seq || details.get("upTo").and_then(serde_json::Value::as_u64) >= Some(seq)
             }
             _ => node.seq == seq,
         };

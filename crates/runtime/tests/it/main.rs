@@ -8,6 +8,7 @@
     reason = "the helpers of tests may fail as loudly as tests"
 )]
 
+mod compaction;
 mod faults;
 mod kills;
 mod mirror;

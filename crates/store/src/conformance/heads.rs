@@ -114,8 +114,6 @@ pub(super) async fn what_a_head_refers_to_must_be_there<H: Harness>(harness: &H)
     let store = harness.fresh().await;
     straight(&store, 1, &["r"], vec![waiting_run("t", "r", 1, "a").into()]).await;
     assert_eq!(store.head(&thread_id("t")).await, missing(approval("t", "a", "r").into_key()));
-
-    let store = harness.fresh().await;
 }
 
 pub(super) async fn what_can_be_read_of_a_damaged_branch_is_read_and_the_damage_told<H: Harness>(

@@ -83,9 +83,10 @@ impl ThreadView {
         for item in items {
             seen.extend(item_keys(item));
         }
-        seen.extend(active.iter().map(|item| match item.kind {
-            ItemKind::AssistantMessage => EntryKey::Assistant(item.item_id.clone()),
-            ItemKind::ToolCall => EntryKey::Tool(item.item_id.clone()),
+        seen.extend(active.iter().filter_map(|item| match item.kind {
+            ItemKind::AssistantMessage => Some(EntryKey::Assistant(item.item_id.clone())),
+            ItemKind::ToolCall => Some(EntryKey::Tool(item.item_id.clone())),
+            ItemKind::Summary => None,
         }));
         let first = items.first().map_or(Position::Stored(0, 0), |first| Position::Stored(first.seq, 0));
         let keeps_older = self.keeps_older(items);
