@@ -26,6 +26,7 @@ use crate::thread::{Context, Draft, Submission, ThreadMachine};
 
 mod fork;
 mod queries;
+mod retention;
 
 /// What the engine is started with: what the store holds beside the threads' own records, and what comes from outside.
 #[derive(Clone, Debug)]
@@ -82,6 +83,7 @@ pub struct Engine {
     problems: Vec<String>,
     /// What was read for the operation that comes next.
     found: Option<(ThreadId, Found)>,
+    sweep: Option<retention::Sweep>,
 }
 
 impl Engine {
@@ -115,7 +117,7 @@ impl Engine {
             threads,
             activity: SortedMap::new(),
         };
-        let engine = Self {
+        let mut engine = Self {
             epoch: boot.epoch,
             ids: IdSource::new(boot.seed),
             catalogue: Catalogue::builtin(),
@@ -128,7 +130,9 @@ impl Engine {
             dropped: SortedSet::new(),
             problems: boot.problems,
             found: None,
+            sweep: None,
         };
+        steps.extend(engine.begin_sweep());
         (engine, steps)
     }
 
@@ -253,6 +257,7 @@ impl Engine {
                 self.found = Some((thread, found));
                 Vec::new()
             }
+            Input::Swept { found } => self.on_swept(now, found),
             Input::Branch { from, message, receipt, path } => {
                 vec![self.on_branch(now, from, message, receipt, path)]
             }

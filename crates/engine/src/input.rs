@@ -4,7 +4,7 @@ use crate::step::Cut;
 use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
 use panelot_protocol::{OpMessage, RejectedOp};
 use panelot_provider::{ProviderError, Response};
-use panelot_records::{Node, Receipt, ThreadHead};
+use panelot_records::{Node, Receipt, Record, RecordError, ThreadHead};
 use panelot_tools::{Report, TargetError, TargetFacts};
 
 /// A Port that is open, as the driver numbers them.
@@ -173,6 +173,11 @@ pub enum Input {
         attempt: u32,
         /// What the browser reports.
         report: Report,
+    },
+    /// Records that may not be needed any more.
+    Swept {
+        /// As they were read, in the order of the scan.
+        found: Vec<Result<Record, RecordError>>,
     },
     /// The time that [`crate::Engine::next_wake`] named has come.
     Wake,

@@ -5,7 +5,7 @@ use panelot_base::{
 };
 use panelot_gatekeeper::Permit;
 use panelot_protocol::{EventMessage, OpMessage};
-use panelot_records::Commit;
+use panelot_records::{Commit, Scan};
 use panelot_tools::{Call, Command};
 
 use crate::input::{ConnectionHandle, TargetPhase};
@@ -179,6 +179,9 @@ pub enum Effect {
         /// The end of the branch.
         leaf: u64,
     },
+    /// Read these records after a while and answer with [`crate::Input::Swept`]. It is not work that keeps the worker
+    /// alive.
+    Sweep(Box<Scan>),
     /// Read older nodes and answer with [`crate::Input::History`].
     ReadHistory {
         /// Who asks.

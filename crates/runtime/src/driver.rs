@@ -9,11 +9,11 @@ use std::rc::Rc;
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
-use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS};
+use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS, SWEEP_DELAY_MS, SWEEP_PAUSE_MS};
 use panelot_base::{EnvironmentDigest, SortedMap, SortedSet, ThreadId, Timestamp};
 use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Found, Input, Step, TargetPhase, Wanted};
 use panelot_protocol::{Op, Receipting, decode_op};
-use panelot_records::{Environment, Key, Record, Scan};
+use panelot_records::{Environment, Key, Record, Scan, Table};
 use panelot_store::{CommitError, HeadError, Store};
 use serde_json::Value;
 
@@ -291,6 +291,19 @@ impl<P: Ports> Runtime<P> {
         }));
     }
 
+    /// Reads a slice of what is swept. It is not work that must be kept alive.
+    fn sweep_later(self: &Rc<Self>, scan: Scan) {
+        let first = scan.prefix.is_empty() && scan.before.is_none() && scan.table == Table::Runs;
+        let runtime = Rc::clone(self);
+        self.ports.spawn(Box::pin(async move {
+            runtime.ports.sleep(if first { SWEEP_DELAY_MS } else { SWEEP_PAUSE_MS }).await;
+            // A store that cannot be read is no reason to do anything; another life sweeps again.
+            if let Ok(found) = runtime.ports.store().scan(&scan).await {
+                runtime.push(Input::Swept { found });
+            }
+        }));
+    }
+
     /// Takes the settings, the rules, the grants and the list of threads from the store again. When it cannot be read
     /// nothing is allowed silently, and the next input tries again.
     async fn reload_directory(&self) {
@@ -330,6 +343,7 @@ impl<P: Ports> Runtime<P> {
             Effect::Verify { from, submission, connection, base_url, model } => {
                 self.spawn_verify(from, submission, connection, base_url, model);
             }
+            Effect::Sweep(scan) => self.sweep_later(*scan),
             Effect::ReadBranch { from, message, thread, leaf } => {
                 self.spawn_branch(from, *message, thread, leaf);
             }
@@ -466,6 +480,7 @@ fn thread_of(input: &Input) -> Option<ThreadId> {
         | Input::Disconnected(_)
         | Input::Malformed { .. }
         | Input::Overloaded { .. }
+        | Input::Swept { .. }
         | Input::Wake
         | Input::Verified { .. } => None,
     }

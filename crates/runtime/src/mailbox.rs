@@ -85,7 +85,7 @@ fn lane_of(input: &Input) -> Lane {
         | Input::Target { thread, .. }
         | Input::Report { thread, .. }
         | Input::History { thread, .. } => Lane::Thread(thread.clone()),
-        Input::Wake | Input::Verified { .. } => Lane::Directory,
+        Input::Swept { .. } | Input::Wake | Input::Verified { .. } => Lane::Directory,
     }
 }
 
