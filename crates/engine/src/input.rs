@@ -99,7 +99,7 @@ pub enum Input {
         message: OpMessage,
         /// The stored answer to the same submission, which the driver looked up once more.
         receipt: Option<Receipt>,
-        /// The whole branch, oldest node first, or why not, in English.
+        /// The whole branch, oldest node first; empty where there is no such node; or why it cannot be read now.
         path: Result<Vec<Node>, String>,
     },
     /// A view sent something that is no operation.

@@ -9,7 +9,7 @@ use panelot_engine::{ConnectionHandle, Input, TargetLookup};
 use panelot_gatekeeper::Permit;
 use panelot_protocol::OpMessage;
 use panelot_provider::{Endpoint, ProviderError, Wire, verify};
-use panelot_store::{PathPage, Store};
+use panelot_store::{HeadError, PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
@@ -164,7 +164,10 @@ impl<P: Ports> Runtime<P> {
     ) {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
-            let path = runtime.branch(&thread, leaf, Reach::Root).await.map_err(|error| error.to_string());
+            let path = match runtime.branch(&thread, leaf, Reach::Root).await {
+                Err(HeadError::Missing { .. }) => Ok(Vec::new()),
+                path => path.map_err(|error| error.to_string()),
+            };
             runtime.push(Input::Branch { from, message, receipt: None, path });
         });
     }

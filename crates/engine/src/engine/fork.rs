@@ -36,8 +36,14 @@ impl Engine {
             return refuse(ErrorCode::ThreadNotFound, "this conversation does not exist any more");
         };
         let nodes = match path {
+            Ok(nodes) if nodes.is_empty() => {
+                return refuse(ErrorCode::InvalidCommand, "there is no such entry");
+            }
             Ok(nodes) => nodes,
-            Err(why) => return refuse(ErrorCode::InvalidCommand, &why),
+            // It may be read another time, so it is no answer for ever.
+            Err(why) => {
+                return answer(from, command.refusal(&Refused::new(ErrorCode::StorageFailed, why)));
+            }
         };
         let thread = Thread {
             title: source.title,
