@@ -85,9 +85,11 @@ export class Panelot {
       },
       { type: "setDefaultModel", model: { connectionId: CONNECTION, modelId: model } },
       { type: "setPolicy", policy },
-      ...rules.map((rule, index) => ({ type: "putRule", rule: { id: `rule-${index}`, ...rule } })),
     ];
     await wire.command(this.console, "settings.update", { changes });
+    for (const [index, rule] of rules.entries()) {
+      await wire.command(this.console, "rule.put", { rule: { id: `rule-${index}`, ...rule } });
+    }
     await this.console.evaluate(() => globalThis.wire.port.disconnect());
   }
 

@@ -42,6 +42,14 @@ pub const TOOL_RESULT_BYTES_MAX: usize = 40_000;
 pub const OP_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of one message on the wire. Chrome ends a Port at 64 MiB.
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Branches of one thread: its head lists them and is rewritten with each change.
+pub const BRANCHES_MAX: usize = 200;
+/// Nodes that are read after a message to find the results of its calls.
+pub const RESULTS_WINDOW_NODES: usize = 128;
+/// Bytes of one message of the person that go on beside a summary, word for word.
+pub const SUMMARY_REQUEST_BYTES: usize = 2000;
+/// Bytes of all of them together; the newest are kept.
+pub const SUMMARY_REQUESTS_BYTES: usize = 12_000;
 /// Characters of a thread title.
 pub const TITLE_CHARS_MAX: usize = 60;
 /// Characters of the first line that serves as a title until a better one is there.
@@ -52,5 +60,17 @@ pub const RULES_MAX: usize = 1000;
 pub const CONNECTIONS_MAX: usize = 50;
 /// Characters of a note that goes with a declined approval.
 pub const NOTE_CHARS_MAX: usize = 2000;
+/// How long a receipt is kept: no view sends a command again after a week. Finished runs and their questions go with it.
+pub const RECEIPT_AGE_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+/// Receipts that are kept however young they are.
+pub const RECEIPTS_MAX: usize = 10_000;
+/// One life of the worker in so many sweeps: it starts many times an hour, and a sweep reads whole tables.
+pub const SWEEP_LIVES: u64 = 16;
+/// Records that a sweep reads at once: a few milliseconds.
+pub const SWEEP_SLICE_RECORDS: usize = 250;
+/// How long after a start a sweep begins, so that it is in nobody's way.
+pub const SWEEP_DELAY_MS: u64 = 10_000;
+/// The pause between two slices.
+pub const SWEEP_PAUSE_MS: u64 = 50;
 /// Traps of one thread after which it is set aside.
 pub const THREAD_TRAPS_MAX: u32 = 2;

@@ -17,6 +17,10 @@ use panelot_tools::Catalogue;
 use panelot_tools::address::origin_of;
 use serde_json::Value;
 
+mod compaction;
+
+pub use compaction::{overflow, summarized_up_to, summary_request};
+
 use crate::step::Reminder;
 use crate::thread::Context;
 
@@ -49,7 +53,8 @@ pub(crate) fn offered_tools(catalogue: &Catalogue) -> Vec<Value> {
     catalogue.descriptors().iter().map(|tool| schema(tool).to_json()).collect()
 }
 
-/// Builds the request for a model call from the path that ends in its leaf, oldest node first.
+/// Builds the request for a model call from the path that ends in its leaf, oldest node first. What a summary stands
+/// for need not be there.
 #[must_use]
 pub fn assemble(
     environment: &Environment,
@@ -57,8 +62,12 @@ pub fn assemble(
     fence_seed: &str,
     reminders: &[Reminder],
 ) -> Request {
+    let (summary, path) = compaction::tail(path);
     let mut builder =
         Builder { seed: seed_bytes(fence_seed), messages: Vec::new(), results: results_of(path) };
+    if let Some(summary) = &summary {
+        builder.push_user(compaction::summary_parts(&builder.seed, summary));
+    }
     for node in path {
         builder.push(node);
     }
@@ -144,7 +153,7 @@ impl Builder {
             }
             Body::Assistant { text, reasoning, calls, .. } => self.push_assistant(text, reasoning, calls),
             // Results stand right after their call's message, in the order of the calls.
-            Body::ToolResult { .. } | Body::Decision { .. } | Body::Notice { .. } => {}
+            Body::ToolResult { .. } | Body::Decision { .. } | Body::Notice { .. } | Body::Removed => {}
         }
     }
 

@@ -61,6 +61,12 @@ impl Directory {
             theme: unword(&self.settings.theme),
             prompt: Text::clipped(&self.settings.prompt),
             rules: self.rules.values().map(project::rule).collect(),
+            grants: self
+                .grants
+                .iter()
+                .filter(|grant| grant.session == self.session)
+                .map(project::grant)
+                .collect(),
         }
     }
 
@@ -177,11 +183,6 @@ impl Directory {
             SettingsChange::SetLanguage { language } => self.settings.language = word(&language),
             SettingsChange::SetTheme { theme } => self.settings.theme = word(&theme),
             SettingsChange::SetPrompt { prompt } => self.settings.prompt = prompt.into_string(),
-            SettingsChange::PutRule { rule } => self.put_rule(&rule, now, writes)?,
-            SettingsChange::RemoveRule { id } => {
-                self.rules.remove(&id);
-                writes.push(Write::Delete(Key::rule(&id)));
-            }
         }
         Ok(())
     }
@@ -224,7 +225,19 @@ impl Directory {
         Ok(())
     }
 
-    fn put_rule(&mut self, rule: &RuleView, now: Timestamp, writes: &mut Vec<Write>) -> Result<(), Refused> {
+    /// Forgets a rule; one that is not there is no fault.
+    pub(crate) fn remove_rule(&mut self, id: &RuleId) -> Write {
+        self.rules.remove(id);
+        Write::Delete(Key::rule(id))
+    }
+
+    /// Takes a grant back; one that is not there is no fault.
+    pub(crate) fn revoke_grant(&mut self, thread: &ThreadId, tool: &str, origin: &str) -> Write {
+        self.grants.retain(|it| it.thread != *thread || it.tool != tool || it.origin != origin);
+        Write::Delete(Key::grant(thread, tool, origin))
+    }
+
+    pub(crate) fn put_rule(&mut self, rule: &RuleView, now: Timestamp) -> Result<Write, Refused> {
         let invalid = |why: String| Refused::new(ErrorCode::InvalidCommand, why);
         if !self.rules.contains_key(&rule.id) && self.rules.len() >= RULES_MAX {
             return Err(invalid(format!("at most {RULES_MAX} rules can be saved")));
@@ -238,8 +251,7 @@ impl Directory {
         };
         gate::Rule::parse(&record.verdict, &record.tool, &record.origin)
             .map_err(|error| invalid(error.to_string()))?;
-        writes.push(Write::Put(record.clone().into()));
-        self.rules.insert(record.id.clone(), record);
-        Ok(())
+        self.rules.insert(record.id.clone(), record.clone());
+        Ok(Write::Put(record.into()))
     }
 }

@@ -1,5 +1,6 @@
 //! The engine as a whole: the clients, the list of threads, and one machine for each thread that is awake.
 
+use panelot_base::limits::{RESULTS_WINDOW_NODES, SNAPSHOT_PAGE_NODES};
 use panelot_base::{ClientId, IdSource, SessionId, SortedMap, SortedSet, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::event::{
     ActivityUpdated, DirectoryThread, ErrorCode, ErrorEvent, Event, Initialized, Pong, ReloadRequired,
@@ -10,17 +11,22 @@ use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView, ThreadMeta};
 use panelot_protocol::{
     DirectoryCursor, EventMessage, Op, OpMessage, PROTOCOL, RejectedOp, SCHEMA_HASH, StreamCursor,
 };
-use panelot_records::{Commit, Connection, Durability, Grant, Receipt, Rule, Settings, Thread, ThreadHead};
+use panelot_records::{
+    Commit, Connection, Durability, Grant, Receipt, Rule, Settings, Thread, ThreadHead, Write,
+};
 use panelot_tools::Catalogue;
 
+use crate::branches;
 use crate::directory::Directory;
-use crate::input::{ConnectionHandle, Input};
+use crate::input::{ConnectionHandle, Found, Input, Wanted};
 use crate::project;
 use crate::receipt::{Admitted, Command, Refused};
 use crate::step::{Audience, Effect, Step};
 use crate::thread::{Context, Draft, Submission, ThreadMachine};
 
+mod fork;
 mod queries;
+mod retention;
 
 /// What the engine is started with: what the store holds beside the threads' own records, and what comes from outside.
 #[derive(Clone, Debug)]
@@ -75,6 +81,9 @@ pub struct Engine {
     /// Threads whose machine was dropped: views may have missed events of theirs.
     dropped: SortedSet<ThreadId>,
     problems: Vec<String>,
+    /// What was read for the operation that comes next.
+    found: Option<(ThreadId, Found)>,
+    sweep: Option<retention::Sweep>,
 }
 
 impl Engine {
@@ -108,7 +117,7 @@ impl Engine {
             threads,
             activity: SortedMap::new(),
         };
-        let engine = Self {
+        let mut engine = Self {
             epoch: boot.epoch,
             ids: IdSource::new(boot.seed),
             catalogue: Catalogue::builtin(),
@@ -120,7 +129,10 @@ impl Engine {
             quarantined: boot.quarantined,
             dropped: SortedSet::new(),
             problems: boot.problems,
+            found: None,
+            sweep: None,
         };
+        steps.extend(engine.begin_sweep());
         (engine, steps)
     }
 
@@ -128,7 +140,9 @@ impl Engine {
     #[must_use]
     pub fn needs(&self, input: &Input) -> Option<ThreadId> {
         let thread = match input {
-            Input::Load { thread } => Some(thread),
+            Input::Load { thread } | Input::History { thread, .. } | Input::Cut { thread, .. } => {
+                Some(thread)
+            }
             Input::Op { from, message, receipt: None } => {
                 let known = self.clients.get(from).is_some_and(|client| client.id.is_some());
                 match &message.op {
@@ -141,6 +155,27 @@ impl Engine {
         }?;
         let exists = self.directory.threads.contains_key(thread) && !self.quarantined.contains(thread);
         (exists && !self.machines.contains_key(thread)).then(|| thread.clone())
+    }
+
+    /// The nodes that must be read before an operation of an awake thread can be handled, and handed over by
+    /// [`Input::Found`].
+    #[must_use]
+    pub fn wants(&self, input: &Input) -> Option<(ThreadId, Wanted)> {
+        let Input::Op { message, receipt: None, .. } = input else { return None };
+        let machine = self.machines.get(message.op.thread_id()?)?;
+        let wanted = match &message.op {
+            Op::TurnFork(it) => Wanted::Branch { leaf: it.sibling_of, limit: SNAPSHOT_PAGE_NODES },
+            Op::ThreadSelectBranch(it) => {
+                let (leaf, _) = branches::newest_end(&machine.thread, it.node)?;
+                Wanted::Branch { leaf, limit: SNAPSHOT_PAGE_NODES }
+            }
+            Op::MessageDelete(it) => {
+                let limit = RESULTS_WINDOW_NODES;
+                Wanted::Window { before: it.node.saturating_add(limit as u64), limit }
+            }
+            _ => return None,
+        };
+        Some((machine.id().clone(), wanted))
     }
 
     /// The id that a view gave in `initialize`.
@@ -199,7 +234,7 @@ impl Engine {
     /// Decides what follows from something that happened.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Step> {
         // A thread is loaded because something about it comes next.
-        let loads = matches!(input, Input::Loaded { .. });
+        let loads = matches!(input, Input::Loaded { .. } | Input::Found { .. });
         let steps = self.decide(now, input);
         if !loads {
             self.unload_idle();
@@ -218,11 +253,22 @@ impl Engine {
                 Vec::new()
             }
             Input::Op { from, message, receipt } => self.on_op(now, from, message, receipt),
+            Input::Found { thread, found } => {
+                self.found = Some((thread, found));
+                Vec::new()
+            }
+            Input::Swept { found } => self.on_swept(now, found),
+            Input::Branch { from, message, receipt, path } => {
+                vec![self.on_branch(now, from, message, receipt, path)]
+            }
             Input::Malformed { from, rejected } => vec![self.on_malformed(from, &rejected)],
             Input::Overloaded { from, message } => vec![self.on_overloaded(from, message)],
             Input::Load { thread } => self.on_load(&thread),
             Input::Loaded { thread, head } => self.on_loaded(now, &thread, head),
             Input::Unreadable { thread, why } => self.on_unreadable(&thread, &why),
+            Input::Cut { thread, node } => {
+                self.on_thread(now, &thread, |machine, context, draft| machine.mend(context, draft, *node))
+            }
             Input::Model { thread, call, event } => {
                 let mut due = false;
                 let mut steps = self.on_thread(now, &thread, |machine, context, draft| {
@@ -331,16 +377,30 @@ impl Engine {
         now: Timestamp,
         machine: &mut ThreadMachine,
         mut draft: Draft,
-        answered: Option<(&Command, &Receipt)>,
+        answered: Option<(&Command, Admitted)>,
     ) -> Step {
         let thread = machine.id().clone();
         let mut commit = machine.finish(&mut draft, now);
         let mut effects = Vec::new();
         let mut on_failure = Vec::new();
-        if let Some((command, receipt)) = answered {
-            commit.get_or_insert_default().put(receipt.clone());
+        if let Some((command, mut admitted)) = answered {
+            // The revisions that the commit makes, not those before it.
+            admitted.revision = match &admitted.run {
+                Some(run) => commit.as_ref().and_then(|it| it.revision_of_run(run)).or(admitted.revision),
+                None => Some(machine.thread.revision),
+            };
+            let receipt = command.acknowledged(now, &admitted);
             effects.push(private(command.from, command.answer(&receipt.outcome)));
             on_failure.push(private(command.from, storage_failed(command)));
+            commit.get_or_insert_default().put(receipt);
+            if draft.replaced {
+                let event = Event::ThreadSnapshot(ThreadSnapshotEvent {
+                    submission_id: command.message.submission_id.clone(),
+                    thread_id: thread.clone(),
+                    snapshot: machine.snapshot(),
+                });
+                draft.events = vec![event];
+            }
         }
         for event in std::mem::take(&mut draft.events) {
             effects.extend(self.publish(&thread, event));
@@ -464,7 +524,22 @@ impl Engine {
 
     fn on_command(&mut self, now: Timestamp, command: Command) -> Vec<Step> {
         match command.message.op.clone() {
-            Op::SettingsUpdate(update) => vec![self.on_settings(now, &command, update.changes)],
+            Op::SettingsUpdate(update) => {
+                let writes = self.directory.apply(update.changes, now);
+                vec![self.on_settings(now, &command, writes)]
+            }
+            Op::RulePut(it) => {
+                let writes = self.directory.put_rule(&it.rule, now).map(|write| vec![write]);
+                vec![self.on_settings(now, &command, writes)]
+            }
+            Op::RuleRemove(it) => {
+                let write = self.directory.remove_rule(&it.rule_id);
+                vec![self.on_settings(now, &command, Ok(vec![write]))]
+            }
+            Op::GrantRevoke(it) => {
+                let write = self.directory.revoke_grant(&it.granted_in, &it.tool, &it.origin);
+                vec![self.on_settings(now, &command, Ok(vec![write]))]
+            }
             Op::ThreadCreate(create) => vec![self.on_create(now, &command, create)],
             op => {
                 let Some(thread) = op.thread_id().cloned() else {
@@ -479,13 +554,14 @@ impl Engine {
         }
     }
 
+    /// Answers a command that changed what the settings say.
     fn on_settings(
         &mut self,
         now: Timestamp,
         command: &Command,
-        changes: Vec<panelot_protocol::settings::SettingsChange>,
+        writes: Result<Vec<Write>, Refused>,
     ) -> Step {
-        let writes = match self.directory.apply(changes, now) {
+        let writes = match writes {
             Ok(writes) => writes,
             Err(refused) => return refused_step(now, command, &refused),
         };
@@ -502,24 +578,9 @@ impl Engine {
 
     fn on_create(&mut self, now: Timestamp, command: &Command, create: ThreadCreate) -> Step {
         let thread = Thread {
-            id: ThreadId::mint(&mut self.ids),
-            revision: 0,
-            title: String::new(),
-            title_source: panelot_records::thread::TitleSource::None,
-            created_at: now,
-            updated_at: now,
-            leaf: None,
-            next_seq: 1,
-            next_order: 1,
-            open_runs: Vec::new(),
-            pinned: false,
-            archived: false,
             folder: create.folder_id.map(panelot_protocol::Text::into_string),
             preset: create.preset.map(panelot_protocol::Text::into_string),
-            tags: Vec::new(),
-            stats: panelot_records::thread::Stats::default(),
-            fence_seed: self.ids.next_uuid(),
-            deleted_at: None,
+            ..self.new_thread(now)
         };
         let id = thread.id.clone();
         let mut machine = ThreadMachine::create(thread);
@@ -543,10 +604,36 @@ impl Engine {
         if let Some(client) = self.clients.get_mut(&command.from) {
             client.subscribed = Some(id.clone());
         }
-        let receipt = command.acknowledged(now, &admitted);
-        let step = self.finish(now, &mut machine, draft, Some((command, &receipt)));
+        let step = self.finish(now, &mut machine, draft, Some((command, admitted)));
         self.machines.insert(id, machine);
         step
+    }
+
+    /// An empty thread.
+    fn new_thread(&mut self, now: Timestamp) -> Thread {
+        Thread {
+            id: ThreadId::mint(&mut self.ids),
+            revision: 0,
+            title: String::new(),
+            title_source: panelot_records::thread::TitleSource::None,
+            created_at: now,
+            updated_at: now,
+            leaf: None,
+            chain: 0,
+            chains: Vec::new(),
+            next_seq: 1,
+            next_order: 1,
+            open_runs: Vec::new(),
+            pinned: false,
+            archived: false,
+            folder: None,
+            preset: None,
+            tags: Vec::new(),
+            forked_from: None,
+            stats: panelot_records::thread::Stats::default(),
+            fence_seed: self.ids.next_uuid(),
+            deleted_at: None,
+        }
     }
 
     fn on_thread_command(
@@ -556,6 +643,7 @@ impl Engine {
         thread: &ThreadId,
         op: Op,
     ) -> Vec<Step> {
+        let found = self.found.take().filter(|(of, _)| of == thread).map(|(_, found)| found);
         let mut refused = None;
         if self.quarantined.contains(thread) && !matches!(op, Op::ThreadDelete(_)) {
             refused = Some((
@@ -572,6 +660,12 @@ impl Engine {
         if matches!(op, Op::ThreadDelete(_)) && !self.machines.contains_key(thread) {
             return self.delete_unread(now, command, thread);
         }
+        if let Op::ThreadFork(fork) = op {
+            let message = Box::new(command.message.clone());
+            let effect =
+                Effect::ReadBranch { from: command.from, message, thread: fork.thread_id, leaf: fork.node };
+            return vec![Step { effects: vec![effect], ..Step::default() }];
+        }
         let Some(mut machine) = self.machines.remove(thread) else {
             let refused = Refused::new(ErrorCode::Internal, "this conversation's records cannot be read");
             return vec![answer(command.from, command.refusal(&refused))];
@@ -579,16 +673,15 @@ impl Engine {
         let mut draft = Draft::default();
         let mut context =
             Context { now, ids: &mut self.ids, directory: &mut self.directory, catalogue: &self.catalogue };
-        let result = dispatch_command(&mut machine, &mut context, &mut draft, command, op);
-        let receipt = match &result {
-            Ok(admitted) => command.acknowledged(now, admitted),
+        let admitted = match dispatch_command(&mut machine, &mut context, &mut draft, command, op, found) {
+            Ok(admitted) => admitted,
             Err(refused) => {
-                let refused = Refused { thread: Some(thread.clone()), ..refused.clone() };
+                let refused = Refused { thread: Some(thread.clone()), ..refused };
                 self.machines.insert(thread.clone(), machine);
                 return vec![refused_step(now, command, &refused)];
             }
         };
-        let step = self.finish(now, &mut machine, draft, Some((command, &receipt)));
+        let step = self.finish(now, &mut machine, draft, Some((command, admitted)));
         let mut steps = vec![step];
         if machine.thread.deleted_at.is_some() {
             steps.push(removal_step(thread));
@@ -621,17 +714,22 @@ fn dispatch_command(
     draft: &mut Draft,
     command: &Command,
     op: Op,
+    found: Option<Found>,
 ) -> Result<Admitted, Refused> {
+    let submission = |input, overrides| Submission {
+        client: &command.client,
+        submission: &command.message.submission_id,
+        input,
+        overrides,
+    };
     match op {
-        Op::TurnSubmit(submit) => {
-            let submission = Submission {
-                client: &command.client,
-                submission: &command.message.submission_id,
-                input: submit.input,
-                overrides: &submit.overrides,
-            };
-            machine.submit(context, draft, submission)
+        Op::TurnSubmit(it) => machine.submit(context, draft, submission(it.input, &it.overrides)),
+        Op::TurnFork(it) => {
+            machine.fork_turn(context, draft, submission(it.input, &it.overrides), it.sibling_of, found)
         }
+        Op::ThreadUpdate(update) => Ok(machine.update(draft, update)),
+        Op::ThreadSelectBranch(it) => machine.select_branch(draft, it.node, found),
+        Op::MessageDelete(it) => machine.remove_message(draft, it.node, found),
         Op::TurnInterrupt(_) => Ok(machine.interrupt(context, draft)),
         Op::ApprovalResponse(response) => {
             let decision = project::decision_record(&response.decision);
@@ -646,8 +744,12 @@ fn dispatch_command(
             Ok(Admitted { thread: Some(machine.id().clone()), ..Admitted::default() })
         }
         Op::ConnectionVerify(_)
+        | Op::GrantRevoke(_)
         | Op::Initialize(_)
         | Op::Ping(_)
+        | Op::RulePut(_)
+        | Op::RuleRemove(_)
+        | Op::ThreadFork(_)
         | Op::SettingsGet(_)
         | Op::SettingsUpdate(_)
         | Op::ThreadCreate(_)

@@ -1,9 +1,10 @@
 //! Everything that can ever make the engine do something. A closed list.
 
+use crate::step::Cut;
 use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
 use panelot_protocol::{OpMessage, RejectedOp};
 use panelot_provider::{ProviderError, Response};
-use panelot_records::{Node, Receipt, ThreadHead};
+use panelot_records::{Node, Receipt, Record, RecordError, ThreadHead};
 use panelot_tools::{Report, TargetError, TargetFacts};
 
 /// A Port that is open, as the driver numbers them.
@@ -31,10 +32,40 @@ pub enum ModelInput {
     },
     /// The whole answer.
     Completed(Response),
+    /// The request would not fit and was not sent; where its path can be cut, if anywhere.
+    Full(Option<Cut>),
     /// The provider failed.
     Failed(ProviderError),
     /// The call could not be made for a fault on our side.
     Broken(String),
+}
+
+/// Nodes that must be read before an operation can be handled; see [`crate::Engine::wants`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The newest nodes of the branch that ends in `leaf`, that one included.
+    Branch {
+        /// The end.
+        leaf: u64,
+        /// How many.
+        limit: usize,
+    },
+    /// The nodes below `before`, whatever branch they are of, newest first.
+    Window {
+        /// The bound.
+        before: u64,
+        /// How many.
+        limit: usize,
+    },
+}
+
+/// What was read of them; nothing where there is no such node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The nodes; of a branch the oldest first.
+    pub nodes: Vec<Node>,
+    /// Whether the branch has older ones.
+    pub has_older: bool,
 }
 
 /// Something that happened.
@@ -52,6 +83,24 @@ pub enum Input {
         message: OpMessage,
         /// The stored answer to the same submission, which the driver looked up for every durable operation.
         receipt: Option<Receipt>,
+    },
+    /// What [`crate::Engine::wants`] asked for; the operation follows at once.
+    Found {
+        /// The thread.
+        thread: ThreadId,
+        /// What was read.
+        found: Found,
+    },
+    /// The branch that a copy is made of was read, or could not be.
+    Branch {
+        /// By which Port the copy was asked for.
+        from: ConnectionHandle,
+        /// By which command.
+        message: OpMessage,
+        /// The stored answer to the same submission, which the driver looked up once more.
+        receipt: Option<Receipt>,
+        /// The whole branch, oldest node first; empty where there is no such node; or why it cannot be read now.
+        path: Result<Vec<Node>, String>,
     },
     /// A view sent something that is no operation.
     Malformed {
@@ -87,6 +136,13 @@ pub enum Input {
         /// Why, in English.
         why: String,
     },
+    /// A reader found that the branch begins with this node, because the one that it names as its parent is not there.
+    Cut {
+        /// The thread.
+        thread: ThreadId,
+        /// The node.
+        node: Box<Node>,
+    },
     /// A model call brought something.
     Model {
         /// The thread.
@@ -117,6 +173,11 @@ pub enum Input {
         attempt: u32,
         /// What the browser reports.
         report: Report,
+    },
+    /// Records that may not be needed any more.
+    Swept {
+        /// As they were read, in the order of the scan.
+        found: Vec<Result<Record, RecordError>>,
     },
     /// The time that [`crate::Engine::next_wake`] named has come.
     Wake,

@@ -3,6 +3,7 @@
 //! Invariant: an effect is only ever in a [`Step`] whose commit makes it true that the effect was decided. The engine
 //! knows no provider's JSON, no database and no browser. Read next: `step.rs`, `engine.rs`, `thread.rs`.
 
+mod branches;
 pub mod context;
 mod directory;
 mod engine;
@@ -13,5 +14,5 @@ mod step;
 mod thread;
 
 pub use engine::{Boot, Engine};
-pub use input::{ConnectionHandle, Input, ModelInput, TargetPhase};
-pub use step::{Audience, Effect, ModelCall, Reminder, Step, TargetLookup};
+pub use input::{ConnectionHandle, Found, Input, ModelInput, TargetPhase, Wanted};
+pub use step::{Audience, Cut, Effect, ModelCall, Purpose, Reminder, Room, Step, TargetLookup};

@@ -8,9 +8,11 @@ use panelot_protocol::op::{ApprovalDecision, TabIdentity};
 use panelot_protocol::settings as wire_settings;
 use panelot_protocol::snapshot as wire;
 use panelot_records::node::{self, Body, NoticeKind, ResultOutcome};
-use panelot_records::{Approval, Connection, Decision, Node, Rule, Run, RunState, Thread};
+use panelot_records::{Approval, Connection, Decision, Grant, Node, Rule, Run, RunState, Thread};
 use panelot_tools::Target;
 use serde_json::Value;
+
+use crate::branches::versions;
 
 /// Bytes of a tool's result that travel to views; the rest stays in the record.
 const RESULT_PREVIEW_BYTES: usize = 6000;
@@ -34,6 +36,10 @@ pub(crate) fn thread_meta(thread: &Thread, quarantined: bool) -> wire::ThreadMet
         updated_at: thread.updated_at,
         pinned: thread.pinned,
         archived: thread.archived,
+        folder_id: thread.folder.clone(),
+        tags: thread.tags.clone(),
+        preset: thread.preset.clone(),
+        forked_from: thread.forked_from.clone(),
         turns: thread.stats.turns,
         total_tokens: thread.stats.total_tokens,
         quarantined,
@@ -61,7 +67,8 @@ pub(crate) fn stored_call(call: &node::StoredCall) -> wire::CallView {
     }
 }
 
-pub(crate) fn item(node: &Node) -> wire::SnapshotItem {
+/// `thread` is the head of the node's conversation, which knows the other versions of a message.
+pub(crate) fn item(thread: &Thread, node: &Node) -> wire::SnapshotItem {
     let body = match &node.body {
         Body::User { text, default_tab, submission } => wire::ItemBody::UserMessage {
             text: text.clone(),
@@ -99,8 +106,15 @@ pub(crate) fn item(node: &Node) -> wire::SnapshotItem {
         Body::Notice { kind, details } => {
             wire::ItemBody::SystemNotice { notice: notice(*kind), details: details.clone() }
         }
+        Body::Removed => wire::ItemBody::Removed,
     };
-    wire::SnapshotItem { seq: node.seq, at: node.at, turn_id: node.turn.clone(), body }
+    wire::SnapshotItem {
+        seq: node.seq,
+        at: node.at,
+        turn_id: node.turn.clone(),
+        versions: versions(thread, node.seq),
+        body,
+    }
 }
 
 const fn result_outcome(outcome: ResultOutcome) -> wire::ResultOutcome {
@@ -118,6 +132,7 @@ const fn notice(kind: NoticeKind) -> wire::NoticeKind {
         NoticeKind::ModelError => wire::NoticeKind::ModelError,
         NoticeKind::TooManyFailures => wire::NoticeKind::TooManyFailures,
         NoticeKind::Repaired => wire::NoticeKind::Repaired,
+        NoticeKind::Summarized => wire::NoticeKind::Summarized,
     }
 }
 
@@ -205,6 +220,15 @@ pub(crate) fn connection(connection: &Connection) -> wire_settings::ConnectionVi
         base_url: Text::clipped(connection.base_url.as_str()),
         models: connection.models.iter().map(|model| Text::clipped(model)).collect(),
         has_key: connection.has_key,
+    }
+}
+
+pub(crate) fn grant(grant: &Grant) -> wire_settings::GrantView {
+    wire_settings::GrantView {
+        granted_in: grant.thread.clone(),
+        tool: Text::clipped(&grant.tool),
+        origin: Text::clipped(&grant.origin),
+        at: grant.at,
     }
 }
 

@@ -4,8 +4,8 @@ use panelot_base::{
     ConnectionId, EnvironmentDigest, ItemId, ModelCallId, RunId, SafeUrl, SubmissionId, ThreadId,
 };
 use panelot_gatekeeper::Permit;
-use panelot_protocol::EventMessage;
-use panelot_records::Commit;
+use panelot_protocol::{EventMessage, OpMessage};
+use panelot_records::{Commit, Scan};
 use panelot_tools::{Call, Command};
 
 use crate::input::{ConnectionHandle, TargetPhase};
@@ -39,6 +39,37 @@ pub enum Reminder {
     Finalize,
 }
 
+/// How much a request may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// What is known of the model's window.
+    Window,
+    /// Less than it holds now: the provider has refused it as too long.
+    Less,
+    /// Whatever it holds: nothing can be left out.
+    Any,
+}
+
+/// Where a conversation is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The last node that the summary stands for.
+    pub up_to: u64,
+    /// What the person wrote up to there.
+    pub requests: String,
+    /// Tokens that the request for the summary may have.
+    pub room_tokens: usize,
+}
+
+/// What a model is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To go on with the conversation.
+    Answer(Room),
+    /// To summarise its beginning.
+    Summary(Cut),
+}
+
 /// A request to a model, by reference: the driver reads the path and builds the request with [`crate::context`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCall {
@@ -56,6 +87,8 @@ pub struct ModelCall {
     pub connection: ConnectionId,
     /// Where the provider is, as the settings say now.
     pub base_url: SafeUrl,
+    /// What for.
+    pub purpose: Purpose,
     /// Said to the model after the conversation.
     pub reminders: Vec<Reminder>,
     /// From which the fences of foreign content are made.
@@ -135,6 +168,20 @@ pub enum Effect {
         /// With which model.
         model: String,
     },
+    /// Read a whole branch and answer with [`crate::Input::Branch`].
+    ReadBranch {
+        /// Who asks.
+        from: ConnectionHandle,
+        /// With which command.
+        message: Box<OpMessage>,
+        /// The thread.
+        thread: ThreadId,
+        /// The end of the branch.
+        leaf: u64,
+    },
+    /// Read these records after a while and answer with [`crate::Input::Swept`]. It is not work that keeps the worker
+    /// alive.
+    Sweep(Box<Scan>),
     /// Read older nodes and answer with [`crate::Input::History`].
     ReadHistory {
         /// Who asks.
@@ -143,7 +190,7 @@ pub enum Effect {
         submission: SubmissionId,
         /// The thread.
         thread: ThreadId,
-        /// The newest node of the wanted page.
-        leaf: u64,
+        /// The node before which the wanted page lies.
+        before: u64,
     },
 }

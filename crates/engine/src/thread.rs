@@ -6,17 +6,20 @@
 mod admission;
 mod approvals;
 mod calls;
+mod compaction;
 mod model;
 mod outcome;
+mod repair;
 mod restore;
 mod resume;
 mod snapshot;
 mod stop;
+mod tree;
 
 pub(crate) use admission::Submission;
 
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
-use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, SortedSet, ThreadId, Timestamp};
+use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, SortedSet, ThreadId, Timestamp, TurnId};
 use panelot_protocol::event::{Event, ItemStored, RunUpdated, ThreadUpdated};
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
 use panelot_records::node::StoredCall;
@@ -28,7 +31,7 @@ use panelot_tools::{Call, Catalogue, Target};
 
 use crate::directory::Directory;
 use crate::project;
-use crate::step::{Effect, Reminder};
+use crate::step::{Effect, Purpose, Reminder};
 
 /// What a handler may use beside the machine itself.
 pub(crate) struct Context<'a> {
@@ -50,6 +53,10 @@ pub(crate) struct Draft {
     /// Nodes that views are told of.
     pub(crate) stored: Vec<u64>,
     pub(crate) settings_changed: bool,
+    /// Views get the thread whole instead of what changed: another branch is shown.
+    pub(crate) replaced: bool,
+    /// No news that moves the thread up in the list.
+    pub(crate) keeps_date: bool,
     /// A checkpoint: handed to the operating system, not waited for, and no news.
     pub(crate) relaxed: bool,
 }
@@ -70,6 +77,7 @@ pub(crate) struct LiveModel {
     pub(crate) retry_at: Option<Timestamp>,
     /// What the model was told beside the conversation, and is told again when it is asked again.
     pub(crate) reminders: Vec<Reminder>,
+    pub(crate) purpose: Purpose,
 }
 
 /// A call that is being looked at or carried out.
@@ -85,6 +93,8 @@ pub(crate) struct LateCall {
     pub(crate) seq: u64,
     pub(crate) attempt: u32,
     pub(crate) live: LiveCall,
+    /// Its result node, once that is on no page any more.
+    pub(crate) node: Option<Node>,
 }
 
 /// The machine.
@@ -103,6 +113,11 @@ pub(crate) struct ThreadMachine {
     pub(crate) calls: SortedMap<ItemId, LiveCall>,
     pub(crate) late: SortedMap<ItemId, LateCall>,
     turn_started_at: Option<Timestamp>,
+    /// What the reading of the head found broken; see `repair.rs`.
+    is_cut: bool,
+    leaf_lost: bool,
+    /// Nodes further back whose links were mended in this life.
+    mended: SortedSet<u64>,
 }
 
 impl ThreadMachine {
@@ -121,6 +136,9 @@ impl ThreadMachine {
             calls: SortedMap::new(),
             late: SortedMap::new(),
             turn_started_at: None,
+            is_cut: false,
+            leaf_lost: false,
+            mended: SortedSet::new(),
         }
     }
 
@@ -139,6 +157,7 @@ impl ThreadMachine {
         machine.approvals = head.approvals;
         machine.page = head.page;
         machine.has_older = head.has_older;
+        (machine.is_cut, machine.leaf_lost) = (head.is_cut, head.leaf_lost);
         machine
     }
 
@@ -196,15 +215,28 @@ impl ThreadMachine {
 
     /// Adds a node at the leaf and moves the leaf there.
     pub(crate) fn place(&mut self, now: Timestamp, run: &RunId, body: Body) -> u64 {
-        let seq = self.thread.next_seq;
-        self.thread.next_seq += 1;
-        let Some(turn) = self.run(run).map(|run| run.turn.clone()) else { return seq };
-        let node =
-            Node { thread: self.thread.id.clone(), seq, parent: self.thread.leaf, at: now, turn, body };
-        self.thread.leaf = Some(seq);
+        let Some(turn) = self.run(run).map(|run| run.turn.clone()) else { return self.thread.next_seq };
+        let seq = self.place_in(now, turn, body);
         if let Some(run) = self.run_mut(run) {
             run.leaf = Some(seq);
         }
+        seq
+    }
+
+    /// Adds a node of a turn, which need not be that of an open run.
+    fn place_in(&mut self, now: Timestamp, turn: TurnId, body: Body) -> u64 {
+        let seq = self.thread.next_seq;
+        self.thread.next_seq += 1;
+        let node = Node {
+            thread: self.thread.id.clone(),
+            seq,
+            parent: self.thread.leaf,
+            chain: self.thread.chain,
+            at: now,
+            turn,
+            body,
+        };
+        self.thread.leaf = Some(seq);
         self.page.push(node);
         self.dirty_nodes.insert(seq);
         seq
@@ -298,7 +330,7 @@ impl ThreadMachine {
             if let Some(node) = self.node(seq) {
                 draft.events.push(Event::ItemStored(ItemStored {
                     thread_id: self.thread.id.clone(),
-                    item: project::item(node),
+                    item: project::item(&self.thread, node),
                 }));
             }
         }
@@ -367,16 +399,14 @@ impl ThreadMachine {
             self.saved_thread.as_ref().map_or(Expected::Absent, |it| Expected::Revision(it.revision));
         self.thread.revision = self.saved_thread.as_ref().map_or(0, |saved| saved.revision + 1);
         // A checkpoint is no news: only what people would call a change moves the thread up in the list.
-        if commit.durability == Durability::Strict {
+        if commit.durability == Durability::Strict && !draft.keeps_date {
             self.thread.updated_at = now;
         }
         commit.expect(Key::thread(&self.thread.id), expected);
         commit.put(Record::Thread(self.thread.clone()));
         self.saved_thread = Some(self.thread.clone());
         let meta = self.meta();
-        let shown = |meta: &ThreadMeta| {
-            (meta.title.clone(), meta.pinned, meta.archived, meta.turns, meta.total_tokens)
-        };
+        let shown = |meta: &ThreadMeta| ThreadMeta { revision: 0, updated_at: Timestamp(0), ..meta.clone() };
         if before.as_ref().map(shown) != Some(shown(&meta)) {
             draft
                 .events

@@ -2,7 +2,6 @@
 
 use crate::decide::Denial;
 use crate::origin::Origin;
-use crate::permit::Permit;
 use crate::rule::{RuleVerdict, Rules};
 use crate::sensitive::is_sensitive_origin;
 
@@ -22,20 +21,27 @@ pub enum Landing {
 
 /// Judges the origin of the document that a permitted navigation ended on.
 ///
-/// `reading_tool` is the tool by which the document's content would otherwise be read: a rule that denies it on that
+/// `tool` is the one that navigated, `destination` the address that it was permitted to go to, `committed` the origin of
+/// the document that came. `reading_tool` is the tool by which the document's content would otherwise be read: a rule that denies it on that
 /// origin withholds the content of the landing, too.
 #[must_use]
-pub fn judge_landing(permit: &Permit, rules: &Rules, reading_tool: &str, committed: &str) -> Landing {
+pub fn judge_landing(
+    tool: &str,
+    destination: Option<&str>,
+    rules: &Rules,
+    reading_tool: &str,
+    committed: &str,
+) -> Landing {
     let origin = Origin::parse(committed);
     let denies = |tool| rules.find(RuleVerdict::Deny, tool, &origin);
-    if let Some(rule) = denies(permit.tool()).or_else(|| denies(reading_tool)) {
+    if let Some(rule) = denies(tool).or_else(|| denies(reading_tool)) {
         let (tool, origin) = (rule.tool.to_string(), rule.origin.to_string());
         return Landing::Refused(Denial::Rule { tool, origin });
     }
     if is_sensitive_origin(&origin) {
         return Landing::Refused(Denial::SensitiveOrigin { origin: origin.to_string() });
     }
-    if permit.destination().is_some_and(|asked| Origin::parse(asked) == origin) {
+    if destination.is_some_and(|asked| Origin::parse(asked) == origin) {
         return Landing::AsAsked;
     }
     if matches!(&origin, Origin::Site { .. }) && !origin.is_web() {

@@ -1,12 +1,12 @@
 //! What a view may ask of the engine.
 
 use panelot_base::json::{FromJson, JsonError, ToJson};
-use panelot_base::{ApprovalId, ClientId, ConnectionId, RunId, ThreadId, Timestamp};
+use panelot_base::{ApprovalId, ClientId, ConnectionId, RuleId, RunId, ThreadId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
-use crate::settings::{ModelChoice, PermissionPolicy, SettingsChange};
+use crate::settings::{ModelChoice, PermissionPolicy, RuleView, SettingsChange};
 
 /// What an operation concerns, and so with which others it is kept in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -175,6 +175,83 @@ pub struct ThreadHistory {
     pub before: u64,
 }
 
+/// Names an entry of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadNode {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The sequence of the entry.
+    pub node: u64,
+}
+
+/// Changes what the list of threads says of one. What is absent stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUpdate {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Another name; not blank. Longer ones than a title may be are cut.
+    #[serde(default)]
+    pub title: Option<Text<2048>>,
+    /// Whether it is kept on top.
+    #[serde(default)]
+    pub pinned: Option<bool>,
+    /// Whether it is put away.
+    #[serde(default)]
+    pub archived: Option<bool>,
+    /// The folder it lies in; empty for none.
+    #[serde(default)]
+    pub folder_id: Option<Text<128>>,
+    /// All of its labels.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub tags: Option<Vec<Text<64>>>,
+}
+
+/// Sends another version of an earlier message, or the same one once more: the answer to it begins a branch of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnFork {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The sequence of the person's message that it stands beside; on the active branch.
+    pub sibling_of: u64,
+    /// The message.
+    pub input: UserInput,
+    /// Choices for it.
+    #[serde(default)]
+    pub overrides: TurnOverrides,
+}
+
+/// Adds or changes a permission rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RulePut {
+    /// The rule, its id minted by the view for a new one.
+    pub rule: RuleView,
+}
+
+/// Removes a permission rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleRemove {
+    /// Which.
+    pub rule_id: RuleId,
+}
+
+/// Takes back a permission that was given until the browser closes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantRevoke {
+    /// The conversation that it was given in.
+    pub granted_in: ThreadId,
+    /// The tool.
+    pub tool: Text<128>,
+    /// The origin.
+    pub origin: Text<2048>,
+}
+
 /// Sends a message; it waits its turn when the thread is busy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -318,10 +395,18 @@ ops! {
     "approval.response" ApprovalResponse(ApprovalResponse) Thread Durable;
     /// Tries a connection.
     "connection.verify" ConnectionVerify(ConnectionVerify) Directory None;
+    /// Takes back a permission for this browser session.
+    "grant.revoke" GrantRevoke(GrantRevoke) Directory Durable;
     /// Opens the conversation.
     "initialize" Initialize(Initialize) Connection None;
+    /// Deletes the content of an entry; of a message of the model the results of its calls, too.
+    "message.delete" MessageDelete(ThreadNode) Thread Durable;
     /// Asks for a sign of life.
     "ping" Ping(Nothing) Connection None;
+    /// Adds or changes a permission rule.
+    "rule.put" RulePut(RulePut) Directory Durable;
+    /// Removes a permission rule.
+    "rule.remove" RuleRemove(RuleRemove) Directory Durable;
     /// Says what became of an uncertain write.
     "run.resolveUncertain" RunResolveUncertain(RunResolveUncertain) Thread Durable;
     /// Goes on with an interrupted run.
@@ -334,10 +419,18 @@ ops! {
     "thread.create" ThreadCreate(ThreadCreate) Directory Durable;
     /// Deletes a thread.
     "thread.delete" ThreadDelete(ThreadOnly) Thread Durable;
+    /// Copies the branch up to an entry into a thread of its own.
+    "thread.fork" ThreadFork(ThreadNode) Thread Durable;
     /// Asks for older messages.
     "thread.history" ThreadHistory(ThreadHistory) Thread None;
+    /// Shows the branch that goes on from another version of a message.
+    "thread.selectBranch" ThreadSelectBranch(ThreadNode) Thread Durable;
     /// Follows a thread, and no other any more.
     "thread.subscribe" ThreadSubscribe(ThreadOnly) Thread None;
+    /// Changes what the list says of a thread.
+    "thread.update" ThreadUpdate(ThreadUpdate) Thread Durable;
+    /// Sends another version of an earlier message.
+    "turn.fork" TurnFork(TurnFork) Thread Durable;
     /// Stops what a thread does.
     "turn.interrupt" TurnInterrupt(ThreadOnly) Thread Durable;
     /// Sends a message.
@@ -356,10 +449,18 @@ impl Op {
                 Some(&it.thread_id)
             }
             Self::ThreadHistory(it) => Some(&it.thread_id),
+            Self::MessageDelete(it) | Self::ThreadFork(it) | Self::ThreadSelectBranch(it) => {
+                Some(&it.thread_id)
+            }
+            Self::ThreadUpdate(it) => Some(&it.thread_id),
+            Self::TurnFork(it) => Some(&it.thread_id),
             Self::TurnSubmit(it) => Some(&it.thread_id),
             Self::ConnectionVerify(_)
+            | Self::GrantRevoke(_)
             | Self::Initialize(_)
             | Self::Ping(_)
+            | Self::RulePut(_)
+            | Self::RuleRemove(_)
             | Self::SettingsGet(_)
             | Self::SettingsUpdate(_)
             | Self::ThreadCreate(_) => None,
@@ -374,6 +475,13 @@ impl Op {
                 Err("input.text: must not be blank")
             }
             Self::TurnSubmit(it) if blank(&it.input) => Err("input.text: must not be blank"),
+            Self::TurnFork(it) if blank(&it.input) => Err("input.text: must not be blank"),
+            Self::ThreadUpdate(it) if it.title.as_ref().is_some_and(|title| title.trim().is_empty()) => {
+                Err("title: must not be blank")
+            }
+            Self::ThreadUpdate(it) if it.tags.as_ref().is_some_and(|tags| tags.len() > 16) => {
+                Err("tags: at most 16 expected")
+            }
             Self::SettingsUpdate(it) if it.changes.is_empty() || it.changes.len() > 64 => {
                 Err("changes: 1 to 64 changes expected")
             }

@@ -1,7 +1,7 @@
 //! What the person set up, as views see it. Credentials go in and never come out.
 
 use panelot_base::json::{FromJson, ToJson};
-use panelot_base::{ConnectionId, RuleId, Secret};
+use panelot_base::{ConnectionId, RuleId, Secret, ThreadId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +106,20 @@ pub struct RuleView {
     pub origin: Text<512>,
 }
 
+/// A permission that ends when the browser closes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantView {
+    /// The conversation that it was given in.
+    pub granted_in: ThreadId,
+    /// The tool.
+    pub tool: Text<128>,
+    /// The origin.
+    pub origin: Text<2048>,
+    /// When it was given.
+    pub at: Timestamp,
+}
+
 /// Everything that the person set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -126,6 +140,9 @@ pub struct SettingsView {
     pub prompt: Text<20000>,
     /// Saved permission rules.
     pub rules: Vec<RuleView>,
+    /// Permissions of this browser session.
+    #[serde(default)]
+    pub grants: Vec<GrantView>,
 }
 
 /// A credential on its way in.
@@ -223,15 +240,5 @@ pub enum SettingsChange {
     SetPrompt {
         /// The instructions.
         prompt: Text<20000>,
-    },
-    /// Add or change a rule.
-    PutRule {
-        /// The rule, its id minted by the view for a new one.
-        rule: RuleView,
-    },
-    /// Remove a rule.
-    RemoveRule {
-        /// Which.
-        id: RuleId,
     },
 }

@@ -108,8 +108,12 @@ pub enum NoticeKind {
     ModelError,
     /// The run ended after repeated failures.
     TooManyFailures,
-    /// The record of this conversation was repaired.
+    /// The record of this conversation was repaired; details say what: `branchCut` (older messages are lost),
+    /// `leafLost`, `resultsMissing`.
     Repaired,
+    /// What stands before entry `upTo` reaches the model as a summary from here on; details carry its `text`. Deleting
+    /// this entry brings the whole conversation back.
+    Summarized,
 }
 
 /// What an entry of a conversation says.
@@ -180,6 +184,8 @@ pub enum ItemBody {
         /// Facts for the words.
         details: Value,
     },
+    /// Nothing any more: the person deleted it.
+    Removed,
 }
 
 /// An entry of a conversation.
@@ -192,6 +198,9 @@ pub struct SnapshotItem {
     pub at: Timestamp,
     /// The turn it belongs to.
     pub turn_id: TurnId,
+    /// The sequences of all versions of this message, its own included, oldest first; empty while it is the only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<u64>,
     /// What it says.
     pub body: ItemBody,
 }
@@ -204,6 +213,8 @@ pub enum ItemKind {
     AssistantMessage,
     /// A tool works.
     ToolCall,
+    /// The model summarises the beginning of the conversation, which has become too long for it.
+    Summary,
 }
 
 /// What is known of a streamed item from its start.
@@ -331,6 +342,18 @@ pub struct ThreadMeta {
     pub pinned: bool,
     /// Put away.
     pub archived: bool,
+    /// The folder it lies in.
+    #[serde(default)]
+    pub folder_id: Option<String>,
+    /// Its labels.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// The preset it was made with.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// The conversation that it was copied from.
+    #[serde(default)]
+    pub forked_from: Option<ThreadId>,
     /// Turns started.
     pub turns: u64,
     /// Tokens used.

@@ -1,6 +1,6 @@
 //! One atomic change of the store.
 
-use panelot_base::{ConnectionId, Secret};
+use panelot_base::{ConnectionId, EnvironmentDigest, RunId, Secret};
 
 use crate::{Key, Record};
 
@@ -41,6 +41,13 @@ pub struct Precondition {
 pub enum Write {
     /// Insert or replace a record.
     Put(Record),
+    /// Insert or replace an environment, whose digest is known. Its key is made of that: the prompt is not hashed again.
+    PutEnvironment {
+        /// Its digest.
+        digest: EnvironmentDigest,
+        /// The environment.
+        environment: crate::Environment,
+    },
     /// Remove a record; nothing happens when there is none.
     Delete(Key),
     /// Remove every record of a thread from a table.
@@ -79,6 +86,15 @@ impl Commit {
     /// Adds a precondition.
     pub fn expect(&mut self, key: Key, expected: Expected) {
         self.preconditions.push(Precondition { key, expected });
+    }
+
+    /// The revision that it gives to a run; none when it does not change it.
+    #[must_use]
+    pub fn revision_of_run(&self, run: &RunId) -> Option<u64> {
+        self.writes.iter().find_map(|write| match write {
+            Write::Put(Record::Run(it)) if it.id == *run => Some(it.revision),
+            _ => None,
+        })
     }
 
     /// Whether it would do nothing.

@@ -21,7 +21,7 @@ pub use receipt::{Outcome, Receipt};
 pub use record::{RECORD_VERSION, Record, RecordError, Row};
 pub use run::{Batch, Call, CallState, Environment, Run, RunState};
 pub use settings::{Connection, Grant, Rule, SealedSecret, Settings};
-pub use thread::{Thread, ThreadHead};
+pub use thread::{Chain, Thread, ThreadHead};
 
 /// The version of the database's shape (its tables). Raised with a migration step in the stores.
 pub const SCHEMA_VERSION: u32 = 1;

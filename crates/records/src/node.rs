@@ -15,12 +15,20 @@ pub struct Node {
     pub seq: u64,
     /// The node it follows, `None` for a first one.
     pub parent: Option<u64>,
+    /// The chain that it is of; see [`crate::thread::Chain`].
+    #[serde(default, skip_serializing_if = "is_trunk")]
+    pub chain: u64,
     /// When it was written.
     pub at: Timestamp,
     /// The turn it belongs to.
     pub turn: TurnId,
     /// What it says.
     pub body: Body,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute of serde hands over a reference")]
+const fn is_trunk(chain: &u64) -> bool {
+    *chain == 0
 }
 
 /// A tab as the person had it in front when they wrote. Foreign text.
@@ -134,6 +142,8 @@ pub enum Body {
         /// Further facts for the words.
         details: Value,
     },
+    /// What the person deleted. Its place in the tree stays, its content is gone.
+    Removed,
 }
 
 /// How a call ended.
@@ -162,4 +172,6 @@ pub enum NoticeKind {
     TooManyFailures,
     /// The record of this conversation was repaired.
     Repaired,
+    /// What lies before reaches the model as a summary from here on.
+    Summarized,
 }

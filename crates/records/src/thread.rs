@@ -31,6 +31,22 @@ pub struct Stats {
     pub total_tokens: u64,
 }
 
+/// A stretch of a conversation's tree that grows at its end only. Each edit of an earlier message begins one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub struct Chain {
+    /// Sequence of its first node, which is also its name; 0 for the trunk.
+    pub first: u64,
+    /// The node that the first one follows; none at a root.
+    pub after: Option<u64>,
+    /// The chain of that node.
+    pub from: u64,
+    /// The message that the first one is another version of; 0 for the trunk.
+    pub beside: u64,
+    /// Its newest node, as it was when the person last left the chain.
+    pub end: u64,
+}
+
 /// A conversation's head: small, rewritten with each change of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
@@ -50,6 +66,12 @@ pub struct Thread {
     pub updated_at: Timestamp,
     /// Sequence of the newest node of the active branch.
     pub leaf: Option<u64>,
+    /// The chain that the active branch ends in; 0 for the trunk.
+    #[serde(default)]
+    pub chain: u64,
+    /// The chains, oldest first; empty while there is only the trunk.
+    #[serde(default)]
+    pub chains: Vec<Chain>,
     /// Sequence that the next node gets; sequences start at 1 and are never reused.
     pub next_seq: u64,
     /// Order that the next admitted run gets.
@@ -71,6 +93,9 @@ pub struct Thread {
     /// Free labels.
     #[serde(default)]
     pub tags: Vec<String>,
+    /// The conversation that it was copied from.
+    #[serde(default)]
+    pub forked_from: Option<ThreadId>,
     /// What it has used.
     #[serde(default)]
     pub stats: Stats,
@@ -95,4 +120,8 @@ pub struct ThreadHead {
     pub page: Vec<Node>,
     /// Whether there are older nodes than the page holds.
     pub has_older: bool,
+    /// Whether the oldest node of the page follows one that does not exist or is not older.
+    pub is_cut: bool,
+    /// Whether the thread's leaf does not exist, and the page is the branch of the newest node there is.
+    pub leaf_lost: bool,
 }

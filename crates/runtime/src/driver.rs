@@ -9,12 +9,12 @@ use std::rc::Rc;
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
-use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS};
+use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS, SWEEP_DELAY_MS, SWEEP_PAUSE_MS};
 use panelot_base::{EnvironmentDigest, SortedMap, SortedSet, ThreadId, Timestamp};
-use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Input, Step, TargetPhase};
+use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Found, Input, Step, TargetPhase, Wanted};
 use panelot_protocol::{Op, Receipting, decode_op};
-use panelot_records::{Environment, Key, Record};
-use panelot_store::{CommitError, Store};
+use panelot_records::{Environment, Key, Record, Scan, Table};
+use panelot_store::{CommitError, HeadError, Store};
 use serde_json::Value;
 
 use crate::boot::read_boot;
@@ -139,7 +139,39 @@ impl<P: Ports> Runtime<P> {
             };
             self.enter(loaded).await;
         }
+        let wanted = self.engine.borrow().wants(&input);
+        if let Some((thread, wanted)) = wanted {
+            match self.find(&thread, wanted).await {
+                Ok(found) => self.enter(Input::Found { thread, found }).await,
+                Err(why) => {
+                    if let Input::Op { from, message, .. } = &input {
+                        self.refuse(*from, message, &why);
+                    }
+                    return;
+                }
+            }
+        }
         self.enter(input).await;
+    }
+
+    /// Reads what an operation needs of the tree. What does not exist is not found, which is for the engine to say.
+    async fn find(&self, thread: &ThreadId, wanted: Wanted) -> Result<Found, String> {
+        match wanted {
+            Wanted::Branch { leaf, limit } => match self.ports.store().path(thread, leaf, limit).await {
+                Ok(page) => Ok(Found { has_older: page.older.is_some(), nodes: page.nodes }),
+                Err(HeadError::Missing { .. }) => Ok(Found::default()),
+                Err(error) => Err(error.to_string()),
+            },
+            Wanted::Window { before, limit } => {
+                let scan = Scan::newest_nodes(thread, Some(before), limit);
+                let read = self.ports.store().scan(&scan).await.map_err(|error| error.to_string())?;
+                let node = |read| match read {
+                    Ok(Record::Node(node)) => Some(node),
+                    _ => None,
+                };
+                Ok(Found { nodes: read.into_iter().filter_map(node).collect(), has_older: false })
+            }
+        }
     }
 
     /// Hands an input to the engine and carries out what it decides.
@@ -179,22 +211,26 @@ impl<P: Ports> Runtime<P> {
 
     /// Looks up the stored answer to a durable command.
     async fn with_receipt(&self, input: Input) -> Option<Input> {
-        let Input::Op { from, message, receipt: None } = input else { return Some(input) };
-        let client = self.engine.borrow().client_id(from).cloned();
+        let mut input = input;
+        let (Input::Op { from, message, receipt } | Input::Branch { from, message, receipt, .. }) =
+            &mut input
+        else {
+            return Some(input);
+        };
+        let client = self.engine.borrow().client_id(*from).cloned();
         let (Some(client), Receipting::Durable) = (client, message.op.receipting()) else {
-            return Some(Input::Op { from, message, receipt: None });
+            return Some(input);
         };
         match self.ports.store().get(&Key::receipt(&client, &message.submission_id)).await {
-            Ok(Some(Ok(Record::Receipt(receipt)))) => {
-                Some(Input::Op { from, message, receipt: Some(receipt) })
-            }
-            Ok(None) => Some(Input::Op { from, message, receipt: None }),
+            Ok(Some(Ok(Record::Receipt(stored)))) => *receipt = Some(stored),
+            Ok(None) => {}
             // Whether it was applied before cannot be told now, so it must not be applied.
             Ok(Some(_)) | Err(_) => {
-                self.refuse(from, &message, "the browser's storage cannot be read; try again");
-                None
+                self.refuse(*from, message, "the browser's storage cannot be read; try again");
+                return None;
             }
         }
+        Some(input)
     }
 
     fn refuse(&self, from: ConnectionHandle, message: &panelot_protocol::OpMessage, why: &str) {
@@ -255,6 +291,19 @@ impl<P: Ports> Runtime<P> {
         }));
     }
 
+    /// Reads a slice of what is swept. It is not work that must be kept alive.
+    fn sweep_later(self: &Rc<Self>, scan: Scan) {
+        let first = scan.prefix.is_empty() && scan.before.is_none() && scan.table == Table::Runs;
+        let runtime = Rc::clone(self);
+        self.ports.spawn(Box::pin(async move {
+            runtime.ports.sleep(if first { SWEEP_DELAY_MS } else { SWEEP_PAUSE_MS }).await;
+            // A store that cannot be read is no reason to do anything; another life sweeps again.
+            if let Ok(found) = runtime.ports.store().scan(&scan).await {
+                runtime.push(Input::Swept { found });
+            }
+        }));
+    }
+
     /// Takes the settings, the rules, the grants and the list of threads from the store again. When it cannot be read
     /// nothing is allowed silently, and the next input tries again.
     async fn reload_directory(&self) {
@@ -294,8 +343,12 @@ impl<P: Ports> Runtime<P> {
             Effect::Verify { from, submission, connection, base_url, model } => {
                 self.spawn_verify(from, submission, connection, base_url, model);
             }
-            Effect::ReadHistory { from, submission, thread, leaf } => {
-                self.spawn_history(from, submission, thread, leaf);
+            Effect::Sweep(scan) => self.sweep_later(*scan),
+            Effect::ReadBranch { from, message, thread, leaf } => {
+                self.spawn_branch(from, *message, thread, leaf);
+            }
+            Effect::ReadHistory { from, submission, thread, before } => {
+                self.spawn_history(from, submission, thread, before);
             }
         }
     }
@@ -410,12 +463,14 @@ impl<P: Ports> Runtime<P> {
 /// The thread in whose name an input is handled.
 fn thread_of(input: &Input) -> Option<ThreadId> {
     match input {
-        Input::Op { message, .. } => match &message.op {
+        Input::Op { message, .. } | Input::Branch { message, .. } => match &message.op {
             Op::Initialize(initialize) => initialize.subscribe.clone(),
             op => op.thread_id().cloned(),
         },
         Input::Load { thread }
         | Input::Loaded { thread, .. }
+        | Input::Found { thread, .. }
+        | Input::Cut { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }
@@ -425,6 +480,7 @@ fn thread_of(input: &Input) -> Option<ThreadId> {
         | Input::Disconnected(_)
         | Input::Malformed { .. }
         | Input::Overloaded { .. }
+        | Input::Swept { .. }
         | Input::Wake
         | Input::Verified { .. } => None,
     }

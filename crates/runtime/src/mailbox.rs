@@ -72,18 +72,20 @@ fn lane_of(input: &Input) -> Lane {
     match input {
         Input::Connected(from) | Input::Disconnected(from) => Lane::Connection(*from),
         Input::Malformed { from, .. } | Input::Overloaded { from, .. } => Lane::Connection(*from),
-        Input::Op { from, message, .. } => match &message.op {
+        Input::Op { from, message, .. } | Input::Branch { from, message, .. } => match &message.op {
             Op::Initialize(_) | Op::Ping(_) => Lane::Connection(*from),
             op => op.thread_id().map_or(Lane::Directory, |thread| Lane::Thread(thread.clone())),
         },
         Input::Load { thread }
         | Input::Loaded { thread, .. }
+        | Input::Found { thread, .. }
+        | Input::Cut { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }
         | Input::Report { thread, .. }
         | Input::History { thread, .. } => Lane::Thread(thread.clone()),
-        Input::Wake | Input::Verified { .. } => Lane::Directory,
+        Input::Swept { .. } | Input::Wake | Input::Verified { .. } => Lane::Directory,
     }
 }
 

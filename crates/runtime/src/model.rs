@@ -6,13 +6,13 @@ use futures_util::future::{Either, select};
 use futures_util::pin_mut;
 use panelot_base::limits::{DELTA_MERGE_MS, MODEL_FIRST_BYTE_TIMEOUT_MS, MODEL_IDLE_TIMEOUT_MS};
 use panelot_base::{ConnectionId, EnvironmentDigest, Secret, ThreadId, Timestamp};
-use panelot_engine::{Input, ModelCall, ModelInput, context};
+use panelot_engine::{Cut, Input, ModelCall, ModelInput, Purpose, context};
 use panelot_provider::{
     Decoder, Endpoint, EndpointError, ErrorKind, Progress, ProviderError, Reason, Request, Response,
     StreamEvent, Wire, http_error, network_error,
 };
 use panelot_records::{Environment, Key, Node, Record};
-use panelot_store::Store;
+use panelot_store::{HeadError, PathPage, Store};
 
 use crate::driver::Runtime;
 use crate::ports::{Answer, Body, Network, NetworkError, Ports};
@@ -30,6 +30,8 @@ enum CallError {
     Provider(ProviderError),
     /// Our side.
     Ours(String),
+    /// The request would not fit.
+    Full(Option<Cut>),
 }
 
 impl From<ProviderError> for CallError {
@@ -116,6 +118,7 @@ impl<P: Ports> Runtime<P> {
                 Either::Left((Ok(response), _)) => ModelInput::Completed(response),
                 Either::Left((Err(CallError::Provider(error)), _)) => ModelInput::Failed(error),
                 Either::Left((Err(CallError::Ours(why)), _)) => ModelInput::Broken(why),
+                Either::Left((Err(CallError::Full(cut)), _)) => ModelInput::Full(cut),
                 Either::Right(_) => return,
             };
             runtime.cancels.borrow_mut().finished(&thread, id.as_str(), ticket);
@@ -125,10 +128,9 @@ impl<P: Ports> Runtime<P> {
 
     async fn answer(&self, call: &ModelCall) -> Result<Response, CallError> {
         let environment = self.environment(&call.environment).await?;
-        let path = self.whole_path(&call.thread, call.leaf).await?;
-        let request = self.within(Some(&call.thread), || {
-            context::assemble(&environment, &path, &call.fence_seed, &call.reminders)
-        });
+        let path = self.branch(&call.thread, call.leaf, Reach::Summary).await;
+        let path = path.map_err(|error| CallError::Ours(error.to_string()))?;
+        let request = self.within(Some(&call.thread), || request(call, &environment, &path))?;
         request
             .check()
             .map_err(|error| CallError::Ours(format!("the conversation cannot be sent: {error}")))?;
@@ -158,14 +160,32 @@ impl<P: Ports> Runtime<P> {
         }
     }
 
-    async fn whole_path(&self, thread: &ThreadId, leaf: u64) -> Result<Vec<Node>, CallError> {
-        let mut pages = Vec::new();
+    /// The nodes of a branch, oldest first.
+    pub(crate) async fn branch(
+        &self,
+        thread: &ThreadId,
+        leaf: u64,
+        reach: Reach,
+    ) -> Result<Vec<Node>, HeadError> {
+        // What the newest summary stands for is not read.
+        let mut summarized = None;
+        let mut pages: Vec<Vec<Node>> = Vec::new();
         let mut from = Some(leaf);
         while let Some(leaf) = from {
-            let page = self.ports.store().path(thread, leaf, PATH_PAGE_NODES).await;
-            let page = page.map_err(|error| CallError::Ours(error.to_string()))?;
-            from = page.older;
-            pages.push(page.nodes);
+            let mut page = match self.ports.store().path(thread, leaf, PATH_PAGE_NODES).await {
+                // The page before it ended right at the broken link.
+                Err(HeadError::Missing { .. }) if !pages.is_empty() => {
+                    let first = pages.last_mut().map(std::mem::take).unwrap_or_default();
+                    PathPage { nodes: first, older: None, is_cut: true }
+                }
+                page => page?,
+            };
+            self.tell_cut(thread, &page);
+            if reach == Reach::Summary && summarized.is_none() {
+                summarized = context::summarized_up_to(&page.nodes);
+            }
+            from = page.older.filter(|older| summarized.is_none_or(|up_to| *older > up_to));
+            pages.push(std::mem::take(&mut page.nodes));
         }
         Ok(pages.into_iter().rev().flatten().collect())
     }
@@ -226,6 +246,29 @@ pub(crate) async fn stream_answer<P: Ports>(
             Err(told)
         }
         (_, Err(error)) => Err(error),
+    }
+}
+
+/// How far back a branch is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// To its root.
+    Root,
+    /// To the end of what its newest summary stands for.
+    Summary,
+}
+
+/// The request of a call, or that it would not fit.
+fn request(call: &ModelCall, environment: &Environment, path: &[Node]) -> Result<Request, CallError> {
+    match &call.purpose {
+        Purpose::Summary(cut) => Ok(context::summary_request(environment, path, &call.fence_seed, cut)),
+        Purpose::Answer(room) => {
+            let request = context::assemble(environment, path, &call.fence_seed, &call.reminders);
+            match context::overflow(&request, path, *room) {
+                Some(cut) => Err(CallError::Full(cut)),
+                None => Ok(request),
+            }
+        }
     }
 }
 

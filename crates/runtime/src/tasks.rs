@@ -7,12 +7,13 @@ use panelot_base::limits::SNAPSHOT_PAGE_NODES;
 use panelot_base::{ConnectionId, ItemId, SafeUrl, SortedMap, SubmissionId, ThreadId};
 use panelot_engine::{ConnectionHandle, Input, TargetLookup};
 use panelot_gatekeeper::Permit;
+use panelot_protocol::OpMessage;
 use panelot_provider::{Endpoint, ProviderError, Wire, verify};
-use panelot_store::Store;
+use panelot_store::{HeadError, PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
-use crate::model::{Delivery, endpoint_error, read_whole, secret_of, stream_answer};
+use crate::model::{Delivery, Reach, endpoint_error, read_whole, secret_of, stream_answer};
 use crate::ports::{Browser, Network, Ports};
 
 /// Tells an attempt of a call from a later one of the same call.
@@ -154,19 +155,51 @@ impl<P: Ports> Runtime<P> {
         Ok(listed.unwrap_or_default())
     }
 
-    pub(crate) fn spawn_history(
+    pub(crate) fn spawn_branch(
         self: &Rc<Self>,
         from: ConnectionHandle,
-        submission: SubmissionId,
+        message: OpMessage,
         thread: ThreadId,
         leaf: u64,
     ) {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
-            let read = runtime.ports.store().path(&thread, leaf, SNAPSHOT_PAGE_NODES).await;
-            let page = read.map(|page| (page.nodes, page.older.is_some())).map_err(|error| error.to_string());
+            let path = match runtime.branch(&thread, leaf, Reach::Root).await {
+                Err(HeadError::Missing { .. }) => Ok(Vec::new()),
+                path => path.map_err(|error| error.to_string()),
+            };
+            runtime.push(Input::Branch { from, message, receipt: None, path });
+        });
+    }
+
+    pub(crate) fn spawn_history(
+        self: &Rc<Self>,
+        from: ConnectionHandle,
+        submission: SubmissionId,
+        thread: ThreadId,
+        before: u64,
+    ) {
+        let runtime = Rc::clone(self);
+        self.spawn_task(async move {
+            // The node before which the page lies knows its parent, which may be far below its sequence.
+            let read = runtime.ports.store().path(&thread, before, SNAPSHOT_PAGE_NODES + 1).await;
+            let page = read.map_err(|error| error.to_string()).map(|page| {
+                runtime.tell_cut(&thread, &page);
+                let mut nodes = page.nodes;
+                nodes.pop();
+                (nodes, page.older.is_some())
+            });
             runtime.push(Input::History { from, submission, thread, page });
         });
+    }
+}
+
+impl<P: Ports> Runtime<P> {
+    /// Has a link that leads nowhere mended.
+    pub(crate) fn tell_cut(&self, thread: &ThreadId, page: &PathPage) {
+        if let Some(first) = page.nodes.first().filter(|_| page.is_cut) {
+            self.push(Input::Cut { thread: thread.clone(), node: Box::new(first.clone()) });
+        }
     }
 }
 

@@ -87,7 +87,8 @@ cases! { $
         a_page_reaches_back_to_the_message_whose_calls_are_open,
         a_broken_node_spoils_only_the_branches_it_lies_on,
         what_a_head_refers_to_must_be_there,
+        what_can_be_read_of_a_damaged_branch_is_read_and_the_damage_told,
         an_unreadable_approval_matters_only_while_a_call_waits_for_it,
-        a_parent_that_is_not_older_is_refused,
+        a_parent_that_is_not_older_cuts_the_branch_and_never_makes_an_endless_loop,
         a_path_is_read_in_pages_to_its_root;
 }

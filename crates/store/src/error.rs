@@ -66,12 +66,6 @@ pub enum HeadError {
         /// Where it should lie.
         key: Key,
     },
-    /// A node names a parent that is not older than itself, so that its path would never end.
-    #[error("the node {key:?} follows a node that is not older")]
-    Cycle {
-        /// The node.
-        key: Key,
-    },
 }
 
 impl HeadError {

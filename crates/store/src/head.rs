@@ -1,6 +1,7 @@
 //! Reading a thread: its head, and its branches from the newest node back.
 //!
-//! A node's parent is always older, so a branch is found by reading downwards and skipping what belongs to others.
+//! A node's parent is always older, so a branch is found by reading downwards and skipping what belongs to others. Where
+//! a parent is missing the branch begins: what can be read is read, and the reader is told.
 
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
 use panelot_base::{ApprovalId, RunId, SortedSet, ThreadId};
@@ -18,6 +19,8 @@ pub struct PathPage {
     pub nodes: Vec<Node>,
     /// The node that the oldest one follows: where the page before this one ends. `None` at the root.
     pub older: Option<u64>,
+    /// Whether the oldest node follows one that does not exist or is not older, so that the branch begins with it.
+    pub is_cut: bool,
 }
 
 pub(crate) async fn read_head<S: Store + ?Sized>(
@@ -36,11 +39,33 @@ pub(crate) async fn read_head<S: Store + ?Sized>(
     let runs = read_runs(store, &thread).await?;
     let approvals = read_approvals(store, id, &runs).await?;
     let batch = runs.iter().filter_map(|run| run.batch.as_ref()).map(|batch| batch.assistant_seq).min();
+    let reach = batch.unwrap_or(u64::MAX);
+    let mut leaf_lost = false;
     let path = match thread.leaf {
-        Some(leaf) => read_path(store, id, leaf, SNAPSHOT_PAGE_NODES, batch.unwrap_or(u64::MAX)).await?,
+        Some(leaf) => match read_path(store, id, leaf, SNAPSHOT_PAGE_NODES, reach).await {
+            Err(HeadError::Missing { .. }) => {
+                leaf_lost = true;
+                match newest_node(store, id).await? {
+                    Some(leaf) => read_path(store, id, leaf, SNAPSHOT_PAGE_NODES, reach).await?,
+                    None => PathPage::default(),
+                }
+            }
+            path => path?,
+        },
         None => PathPage::default(),
     };
-    Ok(Some(ThreadHead { thread, runs, approvals, page: path.nodes, has_older: path.older.is_some() }))
+    let PathPage { nodes: page, older, is_cut } = path;
+    Ok(Some(ThreadHead { thread, runs, approvals, page, has_older: older.is_some(), is_cut, leaf_lost }))
+}
+
+/// The newest node that can be read, for a head whose leaf does not exist.
+async fn newest_node<S: Store + ?Sized>(store: &S, thread: &ThreadId) -> Result<Option<u64>, HeadError> {
+    let scan = Scan::newest_nodes(thread, None, SNAPSHOT_PAGE_NODES);
+    let newest = store.scan(&scan).await?.into_iter().find_map(|read| match read {
+        Ok(Record::Node(node)) => Some(node.seq),
+        _ => None,
+    });
+    Ok(newest)
 }
 
 async fn read_runs<S: Store + ?Sized>(store: &S, thread: &Thread) -> Result<Vec<Run>, HeadError> {
@@ -113,6 +138,7 @@ pub(crate) async fn read_path<S: Store + ?Sized>(
 ) -> Result<PathPage, HeadError> {
     let mut nodes = Vec::new();
     let mut wanted = Some(leaf);
+    let mut is_cut = false;
     while let Some(seq) = wanted.filter(|seq| nodes.len() < at_least || *seq >= reach) {
         let scan = Scan::newest_nodes(thread, Some(seq.saturating_add(1)), at_least.max(1));
         let before = nodes.len();
@@ -122,17 +148,21 @@ pub(crate) async fn read_path<S: Store + ?Sized>(
                 break;
             }
             if let Some(node) = wanted_node(read, wanted)? {
-                wanted = parent_of(&node)?;
+                wanted = node.parent.filter(|parent| *parent < node.seq);
+                is_cut = wanted != node.parent;
                 nodes.push(node);
             }
         }
         // The scan begins at the wanted node, so a scan that does not find it means that it is not there.
         if nodes.len() == before {
-            return Err(HeadError::Missing { key: Key::node(thread, seq) });
+            if nodes.is_empty() {
+                return Err(HeadError::Missing { key: Key::node(thread, seq) });
+            }
+            (wanted, is_cut) = (None, true);
         }
     }
     nodes.reverse();
-    Ok(PathPage { nodes, older: wanted })
+    Ok(PathPage { nodes, older: wanted, is_cut })
 }
 
 /// The node that was read, if it is the wanted one. A broken row of another branch is passed over.
@@ -144,14 +174,5 @@ fn wanted_node(read: ReadRecord, wanted: Option<u64>) -> Result<Option<Node>, Re
             (Some(KeyPart::Number(seq)), Some(wanted)) if *seq == wanted => Err(error),
             _ => Ok(None),
         },
-    }
-}
-
-fn parent_of(node: &Node) -> Result<Option<u64>, HeadError> {
-    match node.parent {
-        Some(parent) if parent >= node.seq => {
-            Err(HeadError::Cycle { key: Key::node(&node.thread, node.seq) })
-        }
-        parent => Ok(parent),
     }
 }

@@ -50,6 +50,9 @@ pub async fn prepare<S: Sealer>(commit: Commit, sealer: &S) -> Result<Prepared, 
     for write in commit.writes {
         changes.push(match write {
             Write::Put(record) => Change::Put(record.key(), record.to_row()),
+            Write::PutEnvironment { digest, environment } => {
+                Change::Put(Key::environment(&digest), Record::Environment(environment).to_row())
+            }
             Write::Delete(key) => Change::Delete(key),
             Write::DeleteOfThread { table, thread } => Change::DeleteOfThread(table, thread),
             Write::Seal { connection, secret } => {

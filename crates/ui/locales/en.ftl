@@ -75,6 +75,7 @@ image = Image: {alt}
 image-from = Image from {host}
 notice-too-many-failures = Panelot stopped after several failed steps in a row.
 notice-repaired = The record of this chat was repaired.
+notice-summarized = The model reads a summary of what stands above from here on.
 
 # Tools in words
 tool-read-page = Read the page

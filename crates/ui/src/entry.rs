@@ -321,6 +321,7 @@ fn NoticeEntry(key: EntryKey) -> impl IntoView {
             }
             NoticeKind::TooManyFailures => t.notice_too_many_failures(),
             NoticeKind::Repaired => t.notice_repaired(),
+            NoticeKind::Summarized => t.notice_summarized(),
         };
         Some(view! { <li class="entry notice">{glyph(Glyph::Info)} <span>{text}</span></li> }.into_any())
     }

@@ -7,6 +7,7 @@ use panelot_protocol::Text;
 use panelot_protocol::settings::{
     ConnectionView, Language, ModelChoice, PermissionPolicy, RuleView, SettingsChange, SettingsView, Theme,
 };
+use panelot_view::Command;
 use panelot_view::model::{CommandKind, ConnectionState};
 
 use crate::connection::ConnectionDialog;
@@ -291,7 +292,7 @@ fn RuleRow(rule: RuleView) -> impl IntoView {
             <span class="tag">{words::verdict_words(t, rule.verdict)}</span>
             <div class="list-text"><div class="list-title">{text}</div></div>
             <button type="button" class="icon-button" aria-label=label title=t.remove()
-                on:click=move |_| session.change(SettingsChange::RemoveRule { id: rule.id.clone() })>{glyph(Glyph::Bin)}</button>
+                on:click=move |_| session.command(Command::RemoveRule { rule: rule.id.clone() })>{glyph(Glyph::Bin)}</button>
         </li>
     }
 }

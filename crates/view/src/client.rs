@@ -11,7 +11,9 @@ mod outbox;
 use std::collections::BTreeSet;
 
 use panelot_base::limits::RECONNECT_MIN_MS;
-use panelot_base::{ApprovalId, ClientId, ConnectionId, IdSource, RunId, SubmissionId, ThreadId, Timestamp};
+use panelot_base::{
+    ApprovalId, ClientId, ConnectionId, IdSource, RuleId, RunId, SubmissionId, ThreadId, Timestamp,
+};
 use panelot_protocol::op::{ApprovalDecision, BrowserContext, Resolution, Surface, TurnOverrides};
 use panelot_protocol::settings::SettingsChange;
 use panelot_protocol::{DirectoryCursor, Op, OpMessage, StreamCursor};
@@ -86,6 +88,11 @@ pub enum Command {
     UpdateSettings {
         /// 1 to 64 changes, applied together.
         changes: Vec<SettingsChange>,
+    },
+    /// Remove a permission rule.
+    RemoveRule {
+        /// Which.
+        rule: RuleId,
     },
     /// Try a connection with a real request.
     Verify {

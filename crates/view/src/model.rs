@@ -91,6 +91,8 @@ pub enum CommandKind {
     Resolve(RunId),
     /// A deletion.
     Delete(ThreadId),
+    /// A change of a thread's place in the list or of its tree.
+    Arrange,
     /// A change of the settings.
     Settings,
     /// A try of a connection.

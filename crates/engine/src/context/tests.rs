@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::assemble;
-use crate::step::Reminder;
+use crate::step::{Reminder, Room};
 
 fn environment() -> Environment {
     Environment {
@@ -24,6 +24,7 @@ fn path(bodies: Vec<Body>) -> Vec<Node> {
         thread: ThreadId::new("thread").unwrap(),
         seq,
         parent: seq.checked_sub(1).filter(|parent| *parent > 0),
+        chain: 0,
         at: Timestamp(seq),
         turn: TurnId::new("turn").unwrap(),
         body,
@@ -214,4 +215,81 @@ fn what_a_page_said_is_fenced_with_a_word_of_this_thread_that_it_cannot_know() {
     };
     assert!(foreign("one").contains("<<<web_content_"));
     assert_ne!(foreign("one"), foreign("two"));
+}
+
+fn summary(up_to: u64, text: &str, requests: &str) -> Body {
+    let details = serde_json::json!({"upTo": up_to, "text": text, "requests": requests});
+    Body::Notice { kind: NoticeKind::Summarized, details }
+}
+
+fn words(request: &panelot_provider::Request) -> String {
+    serde_json::to_string(&request.messages).unwrap()
+}
+
+#[test]
+fn a_summary_stands_for_what_lies_before_it_and_what_the_person_said_there_stays_outside_of_the_fence() {
+    let mut bodies = vec![user("old question", false), assistant("old answer", [], false)];
+    bodies.extend([user("kept question", false), assistant("kept answer", [], false)]);
+    bodies.extend([summary(2, "They spoke.", "- old question"), user("new question", false)]);
+    let whole = path(bodies);
+    let request = assemble(&environment(), &whole, "seed", &[]);
+    assert!(request.check().is_ok());
+    let said = words(&request);
+    assert!(
+        !said.contains("old answer") && said.contains("kept answer") && said.contains("new question"),
+        "{said}"
+    );
+    let (before, fenced) = said.split_once("<<<").unwrap();
+    assert!(before.contains("- old question") && fenced.contains("They spoke."), "{said}");
+    // What the summary stands for need not even be read.
+    assert_eq!(assemble(&environment(), &whole[2..], "seed", &[]), request);
+    assert_eq!(super::summarized_up_to(&whole), Some(2));
+}
+
+#[test]
+fn a_deleted_summary_brings_the_whole_conversation_back() {
+    let mut bodies = vec![user("old", false), assistant("answer", [], false), summary(2, "They spoke.", "")];
+    bodies.push(user("new", false));
+    bodies[2] = Body::Removed;
+    let request = assemble(&environment(), &path(bodies), "seed", &[]);
+    assert!(words(&request).contains("answer"));
+}
+
+#[test]
+fn a_conversation_is_cut_before_a_message_when_its_window_fills_and_not_before() {
+    let long = "word ".repeat(30_000);
+    let mut bodies = Vec::new();
+    for turn in 0..4 {
+        bodies.extend([user(&format!("Q{turn} {long}"), false), assistant("", [turn], false)]);
+        bodies.extend([result(turn, ResultOutcome::Ok, "done", true), assistant("A", [], false)]);
+    }
+    let short = path(bodies.clone().into_iter().take(5).collect());
+    let fits = assemble(&environment(), &short, "seed", &[]);
+    assert_eq!(super::overflow(&fits, &short, Room::Window), None);
+    let whole = path(bodies);
+    let request = assemble(&environment(), &whole, "seed", &[]);
+    assert_eq!(super::overflow(&request, &whole, Room::Any), None);
+    let cut = super::overflow(&request, &whole, Room::Window).unwrap().unwrap();
+    assert_eq!(cut.up_to, 13, "the newest message of the person and what follows it would not fit");
+    assert!(cut.requests.contains("Q3 word") && cut.requests.contains("[…]"), "{}", cut.requests);
+    assert!(cut.requests.len() < 13_000);
+    let asked = super::summary_request(&environment(), &whole, "seed", &cut);
+    assert!(asked.check().is_ok() && asked.tools.is_empty());
+    assert!(super::overflow(&asked, &whole, Room::Window).is_none(), "the request for the summary fits");
+    let less = super::overflow(&fits, &short, Room::Less).unwrap().unwrap();
+    assert!(less.up_to < 5 && less.room_tokens < cut.room_tokens);
+}
+
+#[test]
+fn a_conversation_of_one_message_cannot_be_cut() {
+    let whole = path(vec![user(&"word ".repeat(150_000), false)]);
+    let request = assemble(&environment(), &whole, "seed", &[]);
+    assert_eq!(super::overflow(&request, &whole, Room::Window), Some(None));
+    let again = path(vec![
+        user("covered", false),
+        summary(1, "They spoke.", ""),
+        user(&"word ".repeat(150_000), false),
+    ]);
+    let request = assemble(&environment(), &again, "seed", &[]);
+    assert_eq!(super::overflow(&request, &again, Room::Window), Some(None), "there is nothing more to cover");
 }

@@ -92,14 +92,14 @@ impl Engine {
         match op {
             Op::ThreadSubscribe(subscribe) => self.on_subscribe(from, submission_id, subscribe.thread_id),
             Op::ThreadHistory(history) => {
-                let older = history.before.checked_sub(1).filter(|leaf| *leaf > 0);
-                match older.filter(|_| self.directory.threads.contains_key(&history.thread_id)) {
-                    Some(leaf) => Step {
+                let known = self.directory.threads.contains_key(&history.thread_id);
+                match Some(history.before).filter(|_| known) {
+                    Some(before) => Step {
                         effects: vec![Effect::ReadHistory {
                             from,
                             submission: submission_id,
                             thread: history.thread_id,
-                            leaf,
+                            before,
                         }],
                         ..Step::default()
                     },
@@ -211,7 +211,11 @@ impl Engine {
                 return answer(from, error_event(Some(submission_id), ErrorCode::Internal, &why, true));
             }
         };
-        let items = nodes.iter().map(project::item).collect();
+        let Some(machine) = self.machines.get(&thread_id) else {
+            let (code, why) = self.why_closed(&thread_id);
+            return answer(from, error_event(Some(submission_id), code, why, false));
+        };
+        let items = nodes.iter().map(|node| project::item(&machine.thread, node)).collect();
         answer(from, Event::ThreadPage(ThreadPage { submission_id, thread_id, items, has_older }))
     }
 

@@ -34,6 +34,9 @@ fn thread(open_runs: Vec<RunId>, leaf: Option<u64>) -> Thread {
         preset: None,
         tags: Vec::new(),
         stats: Stats::default(),
+        forked_from: None,
+        chain: 0,
+        chains: Vec::new(),
         fence_seed: "seed".into(),
         deleted_at: None,
     }
@@ -162,6 +165,7 @@ fn assistant(seq: u64, calls: Vec<panelot_records::StoredCall>) -> Node {
         thread: ThreadId::new("thread").unwrap(),
         seq,
         parent: None,
+        chain: 0,
         at: NOW,
         turn: TurnId::new("turn").unwrap(),
         body: Body::Assistant {
@@ -196,6 +200,8 @@ fn head_with_batch(calls: Vec<panelot_records::StoredCall>, state: CallState) ->
         approvals: Vec::new(),
         page: vec![assistant(1, calls)],
         has_older: false,
+        is_cut: false,
+        leaf_lost: false,
     }
 }
 
@@ -246,7 +252,8 @@ fn a_thread_that_is_set_aside_says_so_to_every_command_but_its_deletion() {
     let mut boot = boot(vec![stored.clone()]);
     boot.quarantined.insert(stored.id.clone());
     let (mut engine, steps) = Engine::new(boot);
-    assert!(steps.iter().all(|step| step.effects.is_empty()), "it is not even loaded");
+    let loads = steps.iter().flat_map(|step| &step.effects).any(|effect| matches!(effect, Effect::Load(_)));
+    assert!(!loads, "it is not even loaded");
     engine.handle(NOW, Input::Connected(VIEW));
     let code = |events: &[Event]| {
         events.iter().find_map(|event| match event {
@@ -273,6 +280,8 @@ fn a_second_handshake_on_a_port_replaces_the_first_with_its_subscription() {
         approvals: Vec::new(),
         page: Vec::new(),
         has_older: false,
+        is_cut: false,
+        leaf_lost: false,
     };
     let (mut engine, _) = engine_with(head);
     let first = initialize(&mut engine, Some("thread"));
@@ -306,4 +315,27 @@ fn nothing_wakes_an_engine_in_which_nothing_waits() {
     assert_eq!(engine.next_wake(), None, "a target that is looked up has no time of its own");
     op(&mut engine, "stop", json!({"type": "turn.interrupt", "threadId": "thread"}));
     assert_eq!(engine.next_wake(), None);
+}
+
+#[test]
+fn a_sweep_ends_with_the_grants_of_earlier_browser_sessions() {
+    let grant = |session: &str, tool: &str| panelot_records::Grant {
+        session: SessionId::new(session).unwrap(),
+        thread: ThreadId::new("thread").unwrap(),
+        tool: tool.into(),
+        origin: "https://shop.test".into(),
+        at: NOW,
+    };
+    let mut boot = boot(Vec::new());
+    boot.grants = vec![grant("earlier", "click"), grant("session", "type")];
+    let (mut engine, mut steps) = Engine::new(boot);
+    let mut writes = Vec::new();
+    let mut slices = 0;
+    while steps.iter().flat_map(|step| &step.effects).any(|effect| matches!(effect, Effect::Sweep(_))) {
+        slices += 1;
+        steps = engine.handle(NOW, Input::Swept { found: Vec::new() });
+        writes.extend(steps.iter().flat_map(|step| &step.commit).flat_map(|commit| commit.writes.clone()));
+    }
+    let key = panelot_records::Key::grant(&ThreadId::new("thread").unwrap(), "click", "https://shop.test");
+    assert_eq!((slices, writes), (4, vec![Write::Delete(key)]));
 }

@@ -107,7 +107,7 @@ impl ThreadMachine {
             parameters: serde_json::Value::Null,
         };
         let digest = environment.digest();
-        draft.writes.push(Write::Put(environment.into()));
+        draft.writes.push(Write::PutEnvironment { digest: digest.clone(), environment });
         self.supersede_interrupted();
         let Some(run) = self.run_mut(id) else { return Ok(()) };
         run.environment = Some(digest);
@@ -137,7 +137,7 @@ impl ThreadMachine {
     }
 
     /// A new message says more clearly than a button that what was interrupted before it is not wanted any more.
-    fn supersede_interrupted(&mut self) {
+    pub(super) fn supersede_interrupted(&mut self) {
         let old: Vec<RunId> = self
             .runs
             .iter()

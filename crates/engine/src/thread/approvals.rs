@@ -192,7 +192,10 @@ impl ThreadMachine {
                     at: context.now,
                 };
                 draft.writes.push(Write::Put(grant.clone().into()));
+                // A grant of an earlier browser session lies under the same key.
+                let _ = context.directory.revoke_grant(&grant.thread, &grant.tool, &grant.origin);
                 context.directory.grants.push(grant);
+                draft.settings_changed = true;
             }
             Decision::AcceptForSite => {
                 // The question's own id makes the rule's, so that the same answer can never add two rules.

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{Context, Draft, LiveModel, ThreadMachine};
 use crate::input::ModelInput;
 use crate::project::{code_text, usage as usage_view};
-use crate::step::{Effect, ModelCall, Reminder};
+use crate::step::{Effect, ModelCall, Purpose, Reminder, Room};
 
 impl ThreadMachine {
     /// Asks the model to go on with a run.
@@ -25,6 +25,19 @@ impl ThreadMachine {
         id: &RunId,
         reminders: Vec<Reminder>,
         attempt: u32,
+    ) {
+        self.ask_model(context, draft, id, reminders, attempt, Purpose::Answer(Room::Window));
+    }
+
+    /// Asks the model for something on behalf of a run.
+    pub(super) fn ask_model(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        reminders: Vec<Reminder>,
+        attempt: u32,
+        purpose: Purpose,
     ) {
         let Some(run) = self.run(id) else { return };
         let parts = (run.environment.clone(), run.model.clone(), run.leaf.or(self.thread.leaf));
@@ -49,13 +62,14 @@ impl ThreadMachine {
             connection: model.connection.clone(),
             base_url: connection.base_url.clone(),
             fence_seed: self.thread.fence_seed.clone(),
+            purpose: purpose.clone(),
             reminders: reminders.clone(),
         })));
         draft.closing.push(Event::ItemStart(ItemStart {
             thread_id: self.thread.id.clone(),
             turn_id,
             item_id: item.clone(),
-            kind: ItemKind::AssistantMessage,
+            kind: item_kind(&purpose),
             meta: ItemMeta::default(),
         }));
         if let Some(run) = self.run_mut(id) {
@@ -71,6 +85,7 @@ impl ThreadMachine {
             attempt,
             retry_at: None,
             reminders,
+            purpose,
         });
     }
 
@@ -95,7 +110,12 @@ impl ThreadMachine {
             return false;
         }
         let Some(run) = self.model_run() else { return false };
+        if self.on_summary(context, draft, &run, &event) {
+            return false;
+        }
         match event {
+            // Only a request for an answer is measured.
+            ModelInput::Full(_) => false,
             ModelInput::Delta { text, reasoning } => self.on_delta(context.now, draft, text, reasoning),
             ModelInput::Completed(response) => {
                 self.on_response(context, draft, &run, response);
@@ -143,6 +163,9 @@ impl ThreadMachine {
         live.unsaved = 0;
         live.checkpoint_at = Some(now);
         let live = live.clone();
+        if matches!(live.purpose, Purpose::Summary(_)) {
+            return None;
+        }
         let run = self.run(id)?;
         let (partial, model) = (run.partial, run.model.clone()?);
         if live.text.is_empty() && live.reasoning.is_empty() {
@@ -251,7 +274,7 @@ impl ThreadMachine {
         }
     }
 
-    fn count_usage(&mut self, draft: &mut Draft, id: &RunId, usage: Option<Usage>) {
+    pub(super) fn count_usage(&mut self, draft: &mut Draft, id: &RunId, usage: Option<Usage>) {
         let Some(usage) = usage else { return };
         self.thread.stats.total_tokens += usage.input + usage.output;
         let Some(run) = self.run_mut(id) else { return };
@@ -267,7 +290,13 @@ impl ThreadMachine {
         }));
     }
 
-    fn on_failure(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId, error: ProviderError) {
+    pub(super) fn on_failure(
+        &mut self,
+        context: &mut Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        error: ProviderError,
+    ) {
         let Some(live) = &mut self.model else { return };
         let seen = !live.text.is_empty() || !live.reasoning.is_empty();
         let output = if seen { retry::Output::Seen } else { retry::Output::None };
@@ -310,7 +339,7 @@ impl ThreadMachine {
         // The failed attempt has shown nothing; its item ends and a new one begins.
         draft.events.push(self.item_complete(live.item, false));
         self.model = None;
-        self.call_model(context, draft, &id, live.reminders, live.attempt + 1);
+        self.ask_model(context, draft, &id, live.reminders, live.attempt + 1, live.purpose);
     }
 
     /// Whether what was streamed should be stored although nothing new came.
@@ -330,11 +359,19 @@ pub(crate) fn reminders_for(run: &Run) -> Vec<Reminder> {
     }
 }
 
+/// What views are told of a call to a model.
+pub(super) const fn item_kind(purpose: &Purpose) -> ItemKind {
+    match purpose {
+        Purpose::Answer(_) => ItemKind::AssistantMessage,
+        Purpose::Summary(_) => ItemKind::Summary,
+    }
+}
+
 fn proposed(call: &StoredCall) -> Call {
     Call { item: call.item.clone(), state: CallState::Proposed, target: None, attempts: 0, approval: None }
 }
 
-const fn usage_record(usage: panelot_provider::Usage) -> Usage {
+pub(super) const fn usage_record(usage: panelot_provider::Usage) -> Usage {
     Usage {
         input: usage.input,
         output: usage.output,

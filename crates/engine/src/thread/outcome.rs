@@ -5,15 +5,16 @@
 
 use panelot_base::json::word;
 use panelot_base::{ItemId, RunId};
+use panelot_gatekeeper as gate;
 use panelot_protocol::event::{Event, TurnComplete};
 use panelot_protocol::snapshot::StopReason;
 use panelot_records::node::ResultOutcome;
-use panelot_records::{Body, CallState, RunState};
+use panelot_records::{Body, CallState, Node, Record, RunState, Write};
 use panelot_tools::{Report, ToolOutcome, interpret};
 use serde_json::{Value, json};
 
 use super::calls::is_settled;
-use super::{Context, Draft, LateCall, ThreadMachine};
+use super::{Context, Draft, LateCall, LiveCall, ThreadMachine};
 use crate::step::Effect;
 use panelot_prompts::wording;
 
@@ -50,7 +51,7 @@ impl Settled {
         }
     }
 
-    fn into_body(self, item: ItemId) -> Body {
+    pub(super) fn into_body(self, item: ItemId) -> Body {
         Body::ToolResult {
             item,
             outcome: self.outcome,
@@ -73,12 +74,12 @@ impl ThreadMachine {
         report: Report,
     ) {
         if let Some(late) = self.late.get(item).filter(|late| late.attempt == attempt).cloned() {
-            return self.settle_late(draft, item, late, report);
+            return self.settle_late(context, draft, item, late, report);
         }
         let Some(id) = self.run_of_call(item).map(|run| run.id.clone()) else { return };
         let awaited = matches!(self.call_state(&id, item), Some(CallState::Dispatched { attempt: it, .. }) if *it == attempt);
         let Some(live) = self.calls.get(item).filter(|_| awaited).cloned() else { return };
-        let outcome = interpret(&live.call, live.target.as_ref(), report);
+        let outcome = judged_outcome(context, &live, report);
         let is_write = self.run(&id).is_some_and(|run| self.is_write(context, run, item));
         if let (ToolOutcome::Uncertain { .. }, true) = (&outcome, is_write) {
             return self.pause_uncertain(context, draft, &id, item);
@@ -88,14 +89,29 @@ impl ThreadMachine {
     }
 
     /// A result that came after its run was stopped: it goes on record and moves nothing.
-    fn settle_late(&mut self, draft: &mut Draft, item: &ItemId, late: LateCall, report: Report) {
+    fn settle_late(
+        &mut self,
+        context: &Context<'_>,
+        draft: &mut Draft,
+        item: &ItemId,
+        late: LateCall,
+        report: Report,
+    ) {
         self.late.remove(item);
-        let outcome = interpret(&late.live.call, late.live.target.as_ref(), report);
+        let outcome = judged_outcome(context, &late.live, report);
         if matches!(outcome, ToolOutcome::Uncertain { .. }) {
             return;
         }
-        self.rewrite(late.seq, Settled::from_outcome(outcome).into_body(item.clone()));
-        draft.stored.push(late.seq);
+        let body = Settled::from_outcome(outcome).into_body(item.clone());
+        match late.node {
+            Some(node) if self.node(late.seq).is_none() => {
+                draft.writes.push(Write::Put(Record::Node(Node { body, ..node })));
+            }
+            _ => {
+                self.rewrite(late.seq, body);
+                draft.stored.push(late.seq);
+            }
+        }
     }
 
     /// Writes a call's result. What follows from it is for [`Self::advance`].
@@ -192,7 +208,7 @@ impl ThreadMachine {
             };
             let seq = self.write_result(context, draft, id, &item, settled, false);
             if let (true, CallState::Dispatched { .. }, Some(live)) = (unseen, &state, live) {
-                self.late.insert(item, LateCall { seq, attempt, live });
+                self.late.insert(item, LateCall { seq, attempt, live, node: None });
             }
         }
         if let Some(run) = self.run_mut(id) {
@@ -218,4 +234,25 @@ impl ThreadMachine {
         }
         self.start_next(context, draft);
     }
+}
+
+/// What a report means, once the place where a navigation ended is judged: redirects lead where nobody was asked about.
+fn judged_outcome(context: &Context<'_>, live: &LiveCall, report: Report) -> ToolOutcome {
+    if let Report::Navigated(arrived) = &report {
+        let rules = context.directory.gate_rules();
+        let (tool, destination) = (live.call.name(), live.call.destination());
+        if let gate::Landing::Refused(denial) =
+            gate::judge_landing(tool, destination, &rules, "read_page", &arrived.origin)
+        {
+            let reason = denial.to_string();
+            return ToolOutcome::Done {
+                ok: false,
+                content: wording::landing_denied(&reason),
+                details: json!({"type": "denied", "reason": reason}),
+                foreign: false,
+                origin: None,
+            };
+        }
+    }
+    interpret(&live.call, live.target.as_ref(), report)
 }

@@ -8,6 +8,7 @@ use super::{Context, Draft, ThreadMachine};
 impl ThreadMachine {
     /// Takes up the open runs of a thread that was just read from the store.
     pub(crate) fn recover(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
+        self.repair(context, draft);
         let running: Vec<RunId> = self
             .runs
             .iter()

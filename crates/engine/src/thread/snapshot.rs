@@ -5,6 +5,7 @@ use panelot_protocol::snapshot::{ActiveItem, ActiveTurn, ItemKind, ItemMeta, Thr
 use panelot_records::RunState;
 
 use super::ThreadMachine;
+use super::model::item_kind;
 use crate::project;
 
 impl ThreadMachine {
@@ -17,7 +18,7 @@ impl ThreadMachine {
         let surplus = stored.len().saturating_sub(SNAPSHOT_PAGE_NODES);
         ThreadSnapshot {
             meta: self.meta(),
-            items: stored.iter().skip(surplus).map(|node| project::item(node)).collect(),
+            items: stored.iter().skip(surplus).map(|node| project::item(&self.thread, node)).collect(),
             has_older: self.has_older || surplus > 0,
             active_turn: working.map(|run| ActiveTurn {
                 turn_id: run.turn.clone(),
@@ -33,7 +34,7 @@ impl ThreadMachine {
     fn active_items(&self) -> Vec<ActiveItem> {
         let model = self.model.iter().map(|live| ActiveItem {
             item_id: live.item.clone(),
-            kind: ItemKind::AssistantMessage,
+            kind: item_kind(&live.purpose),
             meta: ItemMeta::default(),
             text: live.text.clone(),
             reasoning: live.reasoning.clone(),

@@ -227,7 +227,9 @@ fn a_navigation_is_bound_to_its_destination_and_tab_and_not_to_the_page_that_is_
 #[test]
 fn a_redirect_is_data_unless_something_speaks_against_its_origin() {
     let permit = Scene::navigate().recheck().unwrap();
-    let land = |rules: &Rules, committed| judge_landing(&permit, rules, "read_page", committed);
+    let land = |rules: &Rules, committed| {
+        judge_landing(permit.tool(), permit.destination(), rules, "read_page", committed)
+    };
     let none = Rules::default();
     assert_eq!(land(&none, "https://shop.test"), Landing::AsAsked);
     assert!(matches!(land(&none, "https://www.shop.test"), Landing::Redirected { .. }));

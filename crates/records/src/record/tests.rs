@@ -45,6 +45,7 @@ fn a_newer_or_broken_or_misplaced_row_is_an_error_of_that_record() {
         thread: thread_id(),
         seq: 7,
         parent: None,
+        chain: 0,
         at: Timestamp(1),
         turn: TurnId::new("u").unwrap(),
         body: Body::User {

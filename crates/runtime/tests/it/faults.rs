@@ -1,5 +1,6 @@
 //! Commits and reads that fail: what was not stored never happened, and everybody learns what did.
 
+use panelot_records::Table;
 use panelot_store::{CommitError, StoreError};
 use serde_json::{Value, json};
 
@@ -99,7 +100,7 @@ fn a_deletion_of_a_set_aside_thread_that_was_not_stored_can_be_tried_again() {
     world.script([Reply::text(&["one"])]);
     let thread = world.ask("one");
     world.settle();
-    let node = |(key, _): &(panelot_records::Key, _)| key.table == panelot_records::Table::Nodes;
+    let node = |(key, _): &(panelot_records::Key, _)| key.table == Table::Nodes;
     let (key, mut row) = world.store.rows().into_iter().find(node).unwrap();
     row.json = "{broken".into();
     world.store.put_row(key, row);
@@ -188,8 +189,7 @@ fn a_rule_that_was_not_stored_allows_nothing() {
     world.script([click(), click()]);
     let rule = json!({"id": "r", "verdict": "allow", "tool": "click", "origin": "https://shop.test"});
     world.fail_next_commit(CommitError::Unavailable("gone".into()));
-    let put =
-        world.send(1, json!({"type": "settings.update", "changes": [{"type": "putRule", "rule": rule}]}));
+    let put = world.send(1, json!({"type": "rule.put", "rule": rule}));
     world.run();
     assert_eq!(world.answer(1, &put)["code"], "storage_failed");
     let thread = world.ask("Order it");
@@ -343,4 +343,53 @@ fn a_run_that_is_resumed_after_too_many_failures_still_only_sums_up() {
     let requests = world.outside.requests.borrow();
     let last = requests.last().unwrap();
     assert!(last.get("tools").is_none_or(|tools| tools.as_array().is_some_and(Vec::is_empty)), "{last}");
+}
+
+#[test]
+fn what_is_not_needed_any_more_is_swept_in_a_later_life_and_what_is_referred_to_stays() {
+    let count =
+        |world: &World, table| world.store.rows().iter().filter(|(key, _)| key.table == table).count();
+    let mut world = World::new();
+    world.script([click(), Reply::text(&["Ordered."])]);
+    let thread = world.ask("Order it");
+    world.settle();
+    let approval = world.snapshot(1, &thread)["pendingApprovals"][0]["approvalId"].clone();
+    world.send(
+        1,
+        json!({"type": "approval.response", "threadId": thread, "approvalId": approval, "decision": {"kind": "acceptForSession"}}),
+    );
+    world.settle();
+    let waiting = {
+        world.script([click()]);
+        let tab =
+            json!({"capturedAt": 1, "defaultTab": {"tabId": 7, "url": "https://other.test/", "title": ""}});
+        world.outside.origin.replace("https://other.test".into());
+        let op = json!({"type": "thread.create", "input": {"text": "Order another", "browserContext": tab}});
+        world.send(1, op);
+        world.settle();
+        world
+    };
+    let mut world = waiting;
+    assert_eq!((count(&world, Table::Runs), count(&world, Table::Approvals)), (2, 2));
+    let receipts = count(&world, Table::Receipts);
+    assert!(receipts >= 4);
+    // The question that is open is declined by its deadline, in a run that ends a week later.
+    world.script([Reply::text(&["Declined."])]);
+    let mut lives = 1;
+    while lives % panelot_base::limits::SWEEP_LIVES != 1 || lives == 1 {
+        if lives == 2 {
+            world.skip(panelot_base::limits::RECEIPT_AGE_MS);
+        }
+        world = world.kill();
+        lives += 1;
+    }
+    assert_eq!((count(&world, Table::Runs), count(&world, Table::Receipts)), (2, receipts), "not at once");
+    world.pass(panelot_base::limits::SWEEP_DELAY_MS + 5000);
+    assert_eq!((count(&world, Table::Receipts), count(&world, Table::Grants)), (0, 1));
+    assert_eq!(
+        (count(&world, Table::Runs), count(&world, Table::Approvals)),
+        (1, 1),
+        "the younger run stays"
+    );
+    assert_eq!(count(&world, Table::Environments), 1, "and what it is bound to");
 }

@@ -8,10 +8,12 @@
     reason = "the helpers of tests may fail as loudly as tests"
 )]
 
+mod compaction;
 mod faults;
 mod kills;
 mod mirror;
 mod protocol;
 mod random;
+mod tree;
 mod turns;
 mod world;

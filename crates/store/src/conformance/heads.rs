@@ -114,12 +114,33 @@ pub(super) async fn what_a_head_refers_to_must_be_there<H: Harness>(harness: &H)
     let store = harness.fresh().await;
     straight(&store, 1, &["r"], vec![waiting_run("t", "r", 1, "a").into()]).await;
     assert_eq!(store.head(&thread_id("t")).await, missing(approval("t", "a", "r").into_key()));
+}
 
+pub(super) async fn what_can_be_read_of_a_damaged_branch_is_read_and_the_damage_told<H: Harness>(
+    harness: &H,
+) {
     let store = harness.fresh().await;
     put(&store, [Thread { leaf: Some(9), ..thread("t") }.into(), node("t", 9, Some(4)).into()]).await;
-    assert_eq!(store.head(&thread_id("t")).await, missing(Key::node(&thread_id("t"), 4)));
+    let head = store.head(&thread_id("t")).await.unwrap().unwrap();
+    assert_eq!(
+        (seqs(&head.page), head.is_cut, head.has_older, head.leaf_lost),
+        (vec![9], true, false, false)
+    );
     put(&store, [node("t", 3, None).into()]).await;
-    assert_eq!(store.head(&thread_id("t")).await, missing(Key::node(&thread_id("t"), 4)));
+    assert!(
+        store.head(&thread_id("t")).await.unwrap().unwrap().is_cut,
+        "another node does not mend the link"
+    );
+
+    put(&store, [Thread { leaf: Some(12), ..thread("t") }.into(), node("t", 4, Some(3)).into()]).await;
+    let head = store.head(&thread_id("t")).await.unwrap().unwrap();
+    assert_eq!((seqs(&head.page), head.is_cut, head.leaf_lost), (vec![3, 4, 9], false, true));
+    let store = harness.fresh().await;
+    put(&store, [Thread { leaf: Some(12), ..thread("t") }.into()]).await;
+    let head = store.head(&thread_id("t")).await.unwrap().unwrap();
+    assert_eq!((head.page.len(), head.leaf_lost), (0, true));
+    let missing = HeadError::Missing { key: Key::node(&thread_id("t"), 12) };
+    assert_eq!(store.path(&thread_id("t"), 12, 5).await, Err(missing));
 }
 
 /// The key of a record that is not stored.
@@ -144,12 +165,14 @@ pub(super) async fn an_unreadable_approval_matters_only_while_a_call_waits_for_i
     assert!(matches!(store.head(&thread_id("t")).await, Err(HeadError::Record(_))));
 }
 
-pub(super) async fn a_parent_that_is_not_older_is_refused<H: Harness>(harness: &H) {
+pub(super) async fn a_parent_that_is_not_older_cuts_the_branch_and_never_makes_an_endless_loop<H: Harness>(
+    harness: &H,
+) {
     let store = harness.fresh().await;
     put(&store, [node("t", 1, Some(2)).into(), node("t", 2, Some(1)).into()]).await;
-    for (leaf, culprit) in [(2, 1), (1, 1)] {
-        let cycle = HeadError::Cycle { key: Key::node(&thread_id("t"), culprit) };
-        assert_eq!(store.path(&thread_id("t"), leaf, 10).await, Err(cycle));
+    for (leaf, found) in [(2, vec![1, 2]), (1, vec![1])] {
+        let page = store.path(&thread_id("t"), leaf, 10).await.unwrap();
+        assert_eq!((seqs(&page.nodes), page.older, page.is_cut), (found, None, true));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use panelot_base::{SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::op::{
-    ApprovalResponse, BrowserContext, ConnectionVerify, RunOnly, RunResolveUncertain, SettingsUpdate,
-    ThreadCreate, ThreadHistory, ThreadOnly, TurnOverrides, TurnSubmit, UserInput,
+    ApprovalResponse, BrowserContext, ConnectionVerify, RuleRemove, RunOnly, RunResolveUncertain,
+    SettingsUpdate, ThreadCreate, ThreadHistory, ThreadOnly, TurnOverrides, TurnSubmit, UserInput,
 };
 use panelot_protocol::{Op, Text};
 
@@ -52,6 +52,7 @@ impl Client {
             Command::UpdateSettings { changes } => {
                 self.give(Op::SettingsUpdate(SettingsUpdate { changes }), out);
             }
+            Command::RemoveRule { rule: rule_id } => self.give(Op::RuleRemove(RuleRemove { rule_id }), out),
             Command::Verify { connection: connection_id, model } => {
                 self.model.verifications.insert(connection_id.clone(), Verification::Running);
                 out.changes.verifications = true;

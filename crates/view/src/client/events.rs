@@ -57,10 +57,15 @@ impl Client {
             return;
         };
         if let Event::ThreadSnapshot(ThreadSnapshotEvent { submission_id, thread_id, snapshot }) = event {
-            if follow.request.as_ref() != Some(&submission_id) {
-                return;
+            // One that nobody asked for has its place in the stream: the thread shows another branch now.
+            let place =
+                follow.at.as_ref().map(|seen| place((at.epoch, at.sequence), (seen.epoch, seen.sequence)));
+            match (follow.request.as_ref() == Some(&submission_id), place) {
+                (true, _) => follow.request = None,
+                (false, Some(Place::Next)) => {}
+                (false, Some(Place::Gap)) => return self.subscribe(out),
+                (false, Some(Place::Old) | None) => return,
             }
-            follow.request = None;
             follow.at = Some(at.clone());
             let keep = |id: &SubmissionId| self.outbox.contains(id) || self.admitted.contains(id);
             self.model.thread.install(thread_id, snapshot, keep, &mut out.changes);

@@ -186,13 +186,18 @@ fn is_worth_saving(op: &Op) -> bool {
 /// What the person meant with an operation; none for those that no command makes or that no reconnect repeats.
 pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
     Some(match op {
-        Op::ThreadCreate(_) | Op::TurnSubmit(_) => CommandKind::Submit,
+        Op::ThreadCreate(_) | Op::TurnSubmit(_) | Op::TurnFork(_) => CommandKind::Submit,
         Op::TurnInterrupt(_) => CommandKind::Stop,
         Op::ApprovalResponse(it) => CommandKind::Answer(it.approval_id.clone()),
         Op::RunResume(it) => CommandKind::Resume(it.run_id.clone()),
         Op::RunResolveUncertain(it) => CommandKind::Resolve(it.run_id.clone()),
         Op::ThreadDelete(it) => CommandKind::Delete(it.thread_id.clone()),
-        Op::SettingsUpdate(_) => CommandKind::Settings,
+        Op::ThreadUpdate(_) | Op::ThreadFork(_) | Op::ThreadSelectBranch(_) | Op::MessageDelete(_) => {
+            CommandKind::Arrange
+        }
+        Op::SettingsUpdate(_) | Op::RulePut(_) | Op::RuleRemove(_) | Op::GrantRevoke(_) => {
+            CommandKind::Settings
+        }
         Op::ConnectionVerify(it) => CommandKind::Verify(it.connection_id.clone()),
         Op::Initialize(_)
         | Op::Ping(_)

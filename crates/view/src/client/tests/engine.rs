@@ -43,6 +43,10 @@ pub(super) fn meta(id: &str, updated_at: u64, pinned: bool) -> ThreadMeta {
         updated_at: Timestamp(updated_at),
         pinned,
         archived: false,
+        folder_id: None,
+        tags: Vec::new(),
+        preset: None,
+        forked_from: None,
         turns: 0,
         total_tokens: 0,
         quarantined: false,
@@ -142,7 +146,7 @@ impl Engine {
         self.clock += 1;
         let turn = self.active_turn.as_ref().map(|turn| turn.turn_id.clone());
         let turn_id = turn.unwrap_or_else(|| TurnId::new("turn-none").expect("an id"));
-        let item = SnapshotItem { seq, at: Timestamp(self.clock), turn_id, body };
+        let item = SnapshotItem { seq, at: Timestamp(self.clock), turn_id, versions: Vec::new(), body };
         match self.items.iter_mut().find(|known| known.seq == seq) {
             Some(known) => *known = item.clone(),
             None => self.items.push(item.clone()),

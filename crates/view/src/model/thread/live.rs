@@ -97,6 +97,8 @@ impl ThreadView {
                 }
                 self.place(&key, position, changes);
             }
+            // It becomes an entry when it is whole.
+            ItemKind::Summary => {}
             ItemKind::ToolCall => {
                 self.change_tool(&item.item_id, None, changes, |slot| {
                     slot.active = true;

@@ -83,9 +83,10 @@ impl ThreadView {
         for item in items {
             seen.extend(item_keys(item));
         }
-        seen.extend(active.iter().map(|item| match item.kind {
-            ItemKind::AssistantMessage => EntryKey::Assistant(item.item_id.clone()),
-            ItemKind::ToolCall => EntryKey::Tool(item.item_id.clone()),
+        seen.extend(active.iter().filter_map(|item| match item.kind {
+            ItemKind::AssistantMessage => Some(EntryKey::Assistant(item.item_id.clone())),
+            ItemKind::ToolCall => Some(EntryKey::Tool(item.item_id.clone())),
+            ItemKind::Summary => None,
         }));
         let first = items.first().map_or(Position::Stored(0, 0), |first| Position::Stored(first.seq, 0));
         let keeps_older = self.keeps_older(items);
@@ -139,6 +140,14 @@ impl ThreadView {
                         *shown = Some(decision);
                     }
                 });
+            }
+            ItemBody::Removed => {
+                let end = Position::Stored(item.seq.saturating_add(1), 0);
+                let gone: Vec<EntryKey> =
+                    self.order.range(position..end).map(|(_, key)| key.clone()).collect();
+                for key in gone {
+                    self.remove(&key, changes);
+                }
             }
             ItemBody::SystemNotice { notice, details } => {
                 let body = EntryBody::Notice { notice, details };
@@ -234,5 +243,6 @@ fn item_keys(item: &SnapshotItem) -> Vec<EntryKey> {
             vec![EntryKey::Tool(item_id.clone())]
         }
         ItemBody::SystemNotice { .. } => vec![EntryKey::Notice(item.seq)],
+        ItemBody::Removed => Vec::new(),
     }
 }
