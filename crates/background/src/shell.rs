@@ -148,6 +148,12 @@ impl Ports for Shell {
         });
     }
 
+    fn reload(&self) {
+        if let Err(error) = runtime::reload(&Chrome) {
+            log(&format!("the update cannot be installed: {error}"));
+        }
+    }
+
     fn entering(&self, thread: Option<&ThreadId>) {
         entering(thread);
     }

@@ -8,7 +8,7 @@ use panelot_base::json::FromJson;
 use panelot_base::{IdSource, SessionId, SortedSet, ThreadId};
 
 use panelot_chrome::{Chrome, ChromeEvent, PortId, Ports as ChromePorts, i18n, storage};
-use panelot_engine::{Boot, ConnectionHandle};
+use panelot_engine::{Boot, ConnectionHandle, PageSignal};
 use panelot_protocol::event::{ErrorCode, ErrorEvent, Event};
 use panelot_protocol::snapshot::ErrorView;
 use panelot_protocol::{EventMessage, PORT_NAME};
@@ -159,6 +159,20 @@ impl Worker {
             }
             ChromeEvent::AlarmFired { name } if name == ALARM => {
                 self.with_runtime(|runtime| runtime.wake_up());
+            }
+            ChromeEvent::UpdateAvailable { version } => {
+                self.with_runtime(|runtime| runtime.update_available(version));
+            }
+            ChromeEvent::TabRemoved { tab_id } | ChromeEvent::TabReplaced { removed: tab_id, .. } => {
+                self.with_runtime(|runtime| runtime.page_signal(tab_id, PageSignal::Gone));
+            }
+            ChromeEvent::TabUpdated { tab_id, url, .. } => {
+                self.with_runtime(|runtime| runtime.page_signal(tab_id, PageSignal::Changed { url }));
+            }
+            ChromeEvent::NavigationCommitted { tab_id, frame_id: 0, url, .. }
+            | ChromeEvent::NavigationReady { tab_id, frame_id: 0, url, .. } => {
+                let signal = PageSignal::Changed { url: Some(url) };
+                self.with_runtime(|runtime| runtime.page_signal(tab_id, signal));
             }
             _ => {}
         }

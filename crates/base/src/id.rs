@@ -113,7 +113,7 @@ id!(
     ItemId
 );
 id!(
-    /// A question to the person whether a call may go ahead.
+    /// Something a call waits for: a question to the person whether it may go ahead, or an interaction.
     ApprovalId
 );
 id!(

@@ -8,6 +8,20 @@ pub const WAITING_OPS_MAX: usize = 32;
 pub const DELTA_MERGE_MS: u64 = 16;
 /// How long an approval stays open. Stored as a deadline, so a restart does not extend it.
 pub const APPROVAL_TIMEOUT_MS: u64 = 5 * 60 * 1000;
+/// How long a question of the model's, or a request to do something by hand, stays open: the person may be away for the
+/// night, and nothing waits for ever.
+pub const INTERACTION_TIMEOUT_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long a question of an MCP server stays open: its call is under way meanwhile.
+pub const ELICITATION_TIMEOUT_MS: u64 = 5 * 60 * 1000;
+/// Bytes of an answer to an interaction, as JSON: it goes to the model whole.
+pub const INTERACTION_VALUE_BYTES_MAX: usize = 32_000;
+/// How often a watched page is looked at when nothing happens in its tab. Twice the shortest alarm, so that the worker
+/// sleeps in between; after ten times this, a tenth of the time waited…
+pub const LOOK_INTERVAL_MS: u64 = 60_000;
+/// …up to this.
+pub const LOOK_INTERVAL_MAX_MS: u64 = 5 * 60 * 1000;
+/// How long after a sign of change a watched page is looked at: a page that changes says so several times.
+pub const LOOK_DELAY_MS: u64 = 1000;
 /// Default deadline of one request to the page executor.
 pub const PAGE_REQUEST_TIMEOUT_MS: u64 = 10_000;
 /// Deadline of a navigation, until the destination's document is there.

@@ -124,6 +124,14 @@ pub mod runtime {
     pub async fn keep_alive(api: &impl Api) -> Result<(), ChromeError> {
         api.call("runtime.getPlatformInfo", vec![]).await.map(drop)
     }
+
+    /// Starts the extension anew, which installs a waiting update. Every page and the worker of it end.
+    ///
+    /// # Errors
+    /// [`ChromeError`] when Chrome refuses.
+    pub fn reload(api: &impl Api) -> Result<(), ChromeError> {
+        api.call_now("runtime.reload", vec![]).map(drop)
+    }
 }
 
 /// `chrome.scripting`.

@@ -27,6 +27,8 @@ pub(crate) struct Directory {
     /// Whether a stored rule could not be read, so that nothing may be allowed silently.
     pub(crate) rules_unreadable: bool,
     pub(crate) grants: Vec<Grant>,
+    /// The messages that are being written, by thread; none for the thread that does not exist yet.
+    pub(crate) drafts: SortedMap<Option<ThreadId>, String>,
     pub(crate) threads: SortedMap<ThreadId, ThreadMeta>,
     pub(crate) activity: SortedMap<ThreadId, Activity>,
 }
@@ -48,6 +50,15 @@ pub(crate) fn overrides_record(overrides: &panelot_protocol::op::TurnOverrides) 
 }
 
 impl Directory {
+    pub(crate) fn draft(&self, thread: Option<&ThreadId>) -> String {
+        self.drafts.get(&thread.cloned()).cloned().unwrap_or_default()
+    }
+
+    /// What was sent is not being written any more.
+    pub(crate) fn take_draft(&mut self, thread: Option<&ThreadId>) -> Option<Write> {
+        self.drafts.remove(&thread.cloned()).map(|_| Write::Delete(Key::draft(thread)))
+    }
+
     pub(crate) fn settings_view(&self) -> SettingsView {
         SettingsView {
             revision: self.settings.revision,

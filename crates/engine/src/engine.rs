@@ -3,17 +3,15 @@
 use panelot_base::limits::{RESULTS_WINDOW_NODES, SNAPSHOT_PAGE_NODES};
 use panelot_base::{ClientId, IdSource, SessionId, SortedMap, SortedSet, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::event::{
-    ActivityUpdated, DirectoryThread, ErrorCode, ErrorEvent, Event, Initialized, Pong, ReloadRequired,
-    SettingsEvent, Stream, ThreadDeleted, ThreadSnapshotEvent, ThreadUpdated,
+    ActivityUpdated, DirectoryThread, ErrorCode, Event, Initialized, Pong, ReloadRequired, SettingsEvent,
+    Stream, ThreadDeleted, ThreadSnapshotEvent, ThreadUpdated,
 };
 use panelot_protocol::op::{Initialize, ThreadCreate};
 use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView, ThreadMeta};
 use panelot_protocol::{
     DirectoryCursor, EventMessage, Op, OpMessage, PROTOCOL, RejectedOp, SCHEMA_HASH, StreamCursor,
 };
-use panelot_records::{
-    Commit, Connection, Durability, Grant, Receipt, Rule, Settings, Thread, ThreadHead, Write,
-};
+use panelot_records::{Commit, Connection, Grant, Receipt, Rule, Settings, Thread, ThreadHead, Write};
 use panelot_tools::Catalogue;
 
 use crate::branches;
@@ -24,9 +22,13 @@ use crate::receipt::{Admitted, Command, Refused};
 use crate::step::{Audience, Effect, Step};
 use crate::thread::{Context, Draft, Submission, ThreadMachine};
 
+mod answers;
 mod fork;
 mod queries;
 mod retention;
+mod signals;
+
+use answers::{answer, error_event, private, refused_step, removal_step, storage_failed};
 
 /// What the engine is started with: what the store holds beside the threads' own records, and what comes from outside.
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ pub struct Boot {
     pub grants: Vec<Grant>,
     /// The heads of all threads.
     pub threads: Vec<Thread>,
+    /// The messages that are being written.
+    pub drafts: Vec<panelot_records::Draft>,
     /// Threads that trapped the engine too often and are left alone.
     pub quarantined: SortedSet<ThreadId>,
     /// What could not be read at the start, in English. Views are told; nothing is wiped.
@@ -84,6 +88,10 @@ pub struct Engine {
     /// What was read for the operation that comes next.
     found: Option<(ThreadId, Found)>,
     sweep: Option<retention::Sweep>,
+    /// The version that waits for being installed.
+    update: Option<String>,
+    /// Whether the person wants it now.
+    update_now: bool,
 }
 
 impl Engine {
@@ -105,7 +113,8 @@ impl Engine {
             }
             threads.insert(thread.id.clone(), project::thread_meta(&thread, quarantined));
         }
-        steps.push(load);
+        // Reading what is open comes before removing what nobody sees.
+        steps.insert(0, load);
         let directory = Directory {
             session: boot.session,
             browser_language: boot.browser_language,
@@ -114,6 +123,7 @@ impl Engine {
             rules: boot.rules.into_iter().map(|it| (it.id.clone(), it)).collect(),
             rules_unreadable: boot.rules_unreadable,
             grants: boot.grants,
+            drafts: boot.drafts.into_iter().map(|it| (it.thread, it.text)).collect(),
             threads,
             activity: SortedMap::new(),
         };
@@ -131,6 +141,8 @@ impl Engine {
             problems: boot.problems,
             found: None,
             sweep: None,
+            update: None,
+            update_now: false,
         };
         steps.extend(engine.begin_sweep());
         (engine, steps)
@@ -212,6 +224,7 @@ impl Engine {
         directory.rules = stored.rules.into_iter().map(|it| (it.id.clone(), it)).collect();
         directory.rules_unreadable = stored.rules_unreadable;
         directory.grants = stored.grants;
+        directory.drafts = stored.drafts.into_iter().map(|it| (it.thread, it.text)).collect();
         // A machine that is awake knows its thread best; the others' failed creations and deletions never happened.
         let awake = &self.machines;
         directory.threads.retain(|thread, _| awake.contains_key(thread));
@@ -291,6 +304,13 @@ impl Engine {
                     machine.on_report(context, draft, &item, attempt, report);
                 })
             }
+            Input::Elicitation { thread, item, attempt, asked } => {
+                self.on_thread(now, &thread, |machine, context, draft| {
+                    machine.on_elicitation(context, draft, &item, attempt, asked);
+                })
+            }
+            Input::Page { tab_id, signal } => self.on_page(now, tab_id, &signal),
+            Input::UpdateAvailable { version } => vec![self.on_update(version)],
             Input::Wake => self.on_wake(now),
             Input::Verified { from, submission, connection, model, result } => {
                 vec![self.on_verified(from, submission, connection, model, result)]
@@ -308,6 +328,7 @@ impl Engine {
             steps.extend(self.on_thread(now, &thread, |machine, context, draft| {
                 machine.expire_approvals(context, draft);
                 machine.retry_model(context, draft);
+                machine.start_looks(now, draft);
             }));
             if self.machines.get(&thread).is_some_and(|machine| machine.is_checkpoint_due(now)) {
                 steps
@@ -397,7 +418,7 @@ impl Engine {
                 let event = Event::ThreadSnapshot(ThreadSnapshotEvent {
                     submission_id: command.message.submission_id.clone(),
                     thread_id: thread.clone(),
-                    snapshot: machine.snapshot(),
+                    snapshot: machine.snapshot(&self.directory),
                 });
                 draft.events = vec![event];
             }
@@ -456,6 +477,7 @@ impl Engine {
         let mut effects = Vec::new();
         if machine.thread.deleted_at.is_some() {
             self.directory.activity.remove(thread);
+            self.directory.drafts.remove(&Some(thread.clone()));
             if self.directory.threads.remove(thread).is_some() {
                 let event = ThreadDeleted { deleted_thread_id: thread.clone() };
                 effects.push(self.broadcast(Event::ThreadDeleted(event)));
@@ -470,7 +492,8 @@ impl Engine {
             effects.push(self.broadcast(Event::DirectoryThread(DirectoryThread { thread: meta })));
         }
         let activity = machine.activity();
-        let quiet = !activity.running && activity.pending_approvals == 0;
+        let quiet =
+            !activity.running && activity.pending_approvals == 0 && activity.pending_interactions == 0;
         let before = self.directory.activity.get(thread);
         if before.map_or(quiet, |before| *before == activity) {
             return effects;
@@ -595,6 +618,7 @@ impl Engine {
                 input,
                 overrides: &create.overrides,
             };
+            draft.writes.extend(context.directory.take_draft(None));
             admitted = match machine.submit(&mut context, &mut draft, submission) {
                 Ok(admitted) => admitted,
                 Err(refused) => return refused_step(now, command, &refused),
@@ -694,6 +718,7 @@ impl Engine {
     /// Deletes a thread that cannot be read or must not be run: its records go, whatever they say.
     fn delete_unread(&mut self, now: Timestamp, command: &Command, thread: &ThreadId) -> Vec<Step> {
         self.directory.threads.remove(thread);
+        self.directory.drafts.remove(&Some(thread.clone()));
         self.directory.activity.remove(thread);
         let receipt =
             command.acknowledged(now, &Admitted { thread: Some(thread.clone()), ..Admitted::default() });
@@ -735,6 +760,10 @@ fn dispatch_command(
             let decision = project::decision_record(&response.decision);
             machine.answer(context, draft, &response.approval_id, decision)
         }
+        Op::InteractionResponse(response) => {
+            let answer = project::response_record(response.response);
+            machine.respond(context, draft, &response.interaction_id, answer)
+        }
         Op::RunResume(resume) => machine.resume(context, draft, &resume.run_id),
         Op::RunResolveUncertain(resolve) => {
             machine.resolve_uncertain(context, draft, &resolve.run_id, resolve.resolution)
@@ -745,6 +774,7 @@ fn dispatch_command(
         }
         Op::ConnectionVerify(_)
         | Op::GrantRevoke(_)
+        | Op::DraftUpdate(_)
         | Op::Initialize(_)
         | Op::Ping(_)
         | Op::RulePut(_)
@@ -754,57 +784,9 @@ fn dispatch_command(
         | Op::SettingsUpdate(_)
         | Op::ThreadCreate(_)
         | Op::ThreadHistory(_)
-        | Op::ThreadSubscribe(_) => Err(Refused::new(ErrorCode::Internal, "not a command of a conversation")),
+        | Op::ThreadSubscribe(_)
+        | Op::UpdateApply(_) => Err(Refused::new(ErrorCode::Internal, "not a command of a conversation")),
     }
-}
-
-fn private(to: ConnectionHandle, event: Event) -> Effect {
-    Effect::Send { to: vec![to], message: Box::new(EventMessage::private(event)) }
-}
-
-fn answer(to: ConnectionHandle, event: Event) -> Step {
-    Step { effects: vec![private(to, event)], ..Step::default() }
-}
-
-fn error_event(
-    submission_id: Option<SubmissionId>,
-    code: ErrorCode,
-    message: &str,
-    retryable: bool,
-) -> Event {
-    let error = ErrorView { code, message: message.to_owned(), provider: None };
-    Event::Error(ErrorEvent { submission_id, error, retryable })
-}
-
-fn storage_failed(command: &Command) -> Event {
-    command.refusal(&Refused::new(
-        ErrorCode::StorageFailed,
-        "the browser could not save this (its storage may be full); nothing was changed, try again",
-    ))
-}
-
-/// A refusal with its receipt.
-fn refused_step(now: Timestamp, command: &Command, refused: &Refused) -> Step {
-    let receipt = command.rejected(now, refused);
-    let mut commit = Commit::default();
-    let event = command.answer(&receipt.outcome);
-    commit.put(receipt);
-    Step {
-        commit: Some(commit),
-        effects: vec![private(command.from, event.clone())],
-        // A refusal that could not be stored is a refusal all the same; asked again it is decided again.
-        on_failure: vec![private(command.from, event)],
-        ..Step::default()
-    }
-}
-
-fn removal_step(thread: &ThreadId) -> Step {
-    let commit = Commit {
-        writes: ThreadMachine::removal(thread),
-        durability: Durability::Relaxed,
-        ..Commit::default()
-    };
-    Step { commit: Some(commit), threads: vec![thread.clone()], ..Step::default() }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use panelot_protocol::{OpMessage, RejectedOp};
 use panelot_provider::{ProviderError, Response};
 use panelot_records::{Node, Receipt, Record, RecordError, ThreadHead};
 use panelot_tools::{Report, TargetError, TargetFacts};
+use serde_json::Value;
 
 /// A Port that is open, as the driver numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +19,20 @@ pub enum TargetPhase {
     Judge,
     /// Agreed to by the person; judged again right before it is dispatched.
     Dispatch,
+    /// Of a page that is watched: judged again before each look.
+    Look,
+}
+
+/// What happened in a tab that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PageSignal {
+    /// It shows something else, or something of it changed.
+    Changed {
+        /// Its new address.
+        url: Option<String>,
+    },
+    /// It was closed.
+    Gone,
 }
 
 /// What a model call brings.
@@ -178,6 +193,29 @@ pub enum Input {
     Swept {
         /// As they were read, in the order of the scan.
         found: Vec<Result<Record, RecordError>>,
+    },
+    /// A server that carries out a dispatched call asks the person something; [`crate::Effect::Elicited`] answers.
+    Elicitation {
+        /// The thread.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+        /// Which attempt of it.
+        attempt: u32,
+        /// What it asks: `serverId`, `message`, `requestedSchema`. Foreign.
+        asked: Value,
+    },
+    /// Something happened in a tab for which [`crate::Engine::watches`] says yes.
+    Page {
+        /// The tab.
+        tab_id: u32,
+        /// What.
+        signal: PageSignal,
+    },
+    /// A new version of the extension waits until [`crate::Engine::wants_reload`].
+    UpdateAvailable {
+        /// Which.
+        version: String,
     },
     /// The time that [`crate::Engine::next_wake`] named has come.
     Wake,

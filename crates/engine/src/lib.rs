@@ -14,5 +14,5 @@ mod step;
 mod thread;
 
 pub use engine::{Boot, Engine};
-pub use input::{ConnectionHandle, Found, Input, ModelInput, TargetPhase, Wanted};
+pub use input::{ConnectionHandle, Found, Input, ModelInput, PageSignal, TargetPhase, Wanted};
 pub use step::{Audience, Cut, Effect, ModelCall, Purpose, Reminder, Room, Step, TargetLookup};

@@ -4,11 +4,13 @@ use panelot_base::json::{FromJson, word};
 use panelot_base::limits::NOTE_CHARS_MAX;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
-use panelot_protocol::op::{ApprovalDecision, TabIdentity};
+use panelot_protocol::op::{ApprovalDecision, InteractionAnswer, TabIdentity};
 use panelot_protocol::settings as wire_settings;
 use panelot_protocol::snapshot as wire;
 use panelot_records::node::{self, Body, NoticeKind, ResultOutcome};
-use panelot_records::{Approval, Connection, Decision, Grant, Node, Rule, Run, RunState, Thread};
+use panelot_records::{
+    Approval, Connection, Decision, Grant, Node, Response, Rule, Run, RunState, Thread, WaitKind,
+};
 use panelot_tools::Target;
 use serde_json::Value;
 
@@ -152,12 +154,7 @@ pub(crate) fn decision_record(decision: &ApprovalDecision) -> Decision {
         ApprovalDecision::Accept => Decision::Accept,
         ApprovalDecision::AcceptForSession => Decision::AcceptForSession,
         ApprovalDecision::AcceptForSite => Decision::AcceptForSite,
-        ApprovalDecision::Decline { note } => Decision::Decline {
-            note: note
-                .as_ref()
-                .map(|note| note.trim().chars().take(NOTE_CHARS_MAX).collect::<String>())
-                .filter(|note| !note.is_empty()),
-        },
+        ApprovalDecision::Decline { note } => Decision::Decline { note: note_record(note.as_ref()) },
         ApprovalDecision::Cancel => Decision::Cancel,
     }
 }
@@ -178,6 +175,54 @@ pub(crate) fn approval(approval: &Approval) -> wire::ApprovalView {
         requested_at: approval.requested_at,
         deadline_at: approval.deadline_at,
     }
+}
+
+/// An interaction as views see it; none for a question.
+pub(crate) fn interaction(open: &Approval) -> Option<wire::InteractionView> {
+    let kind = match open.wait? {
+        WaitKind::AskUser => wire::InteractionKind::AskUser,
+        WaitKind::UserAction => wire::InteractionKind::UserAction,
+        WaitKind::WatchPage => wire::InteractionKind::WatchPage,
+        WaitKind::Schedule => wire::InteractionKind::Schedule,
+        WaitKind::McpElicitation => wire::InteractionKind::McpElicitation,
+    };
+    let target = open.target.as_ref().and_then(|target| Target::from_json(target.clone()).ok());
+    Some(wire::InteractionView {
+        interaction_id: open.id.clone(),
+        turn_id: open.turn.clone(),
+        item_id: open.item.clone(),
+        kind,
+        params: open.arguments.clone(),
+        tab: target.map(|target| TabIdentity {
+            tab_id: target.tab_id,
+            url: Text::clipped(&target.url),
+            title: Text::clipped(&target.title),
+        }),
+        requested_at: open.requested_at,
+        deadline_at: open.deadline_at,
+    })
+}
+
+pub(crate) const fn interaction_outcome(response: &Response) -> wire::InteractionOutcome {
+    match response {
+        Response::Submit { .. } => wire::InteractionOutcome::Submitted,
+        Response::Cancel { .. } => wire::InteractionOutcome::Cancelled,
+        Response::Timeout => wire::InteractionOutcome::TimedOut,
+    }
+}
+
+/// An answer as it is stored.
+pub(crate) fn response_record(answer: InteractionAnswer) -> Response {
+    match answer {
+        InteractionAnswer::Submit { value } => Response::Submit { value },
+        InteractionAnswer::Cancel { note } => Response::Cancel { note: note_record(note.as_ref()) },
+    }
+}
+
+/// A note, cut to its bound; none when it is blank.
+fn note_record<const N: usize>(note: Option<&Text<N>>) -> Option<String> {
+    let note = note?.trim().chars().take(NOTE_CHARS_MAX).collect::<String>();
+    (!note.is_empty()).then_some(note)
 }
 
 pub(crate) const fn run_state(state: RunState) -> wire::RunState {

@@ -5,7 +5,7 @@ use panelot_base::{
 };
 use panelot_gatekeeper::Permit;
 use panelot_protocol::{EventMessage, OpMessage};
-use panelot_records::{Commit, Scan};
+use panelot_records::{Commit, Response, Scan};
 use panelot_tools::{Call, Command};
 
 use crate::input::{ConnectionHandle, TargetPhase};
@@ -154,6 +154,17 @@ pub enum Effect {
         thread: ThreadId,
         /// The call.
         item: ItemId,
+    },
+    /// Tell the server that carries out a call what the person answered to its question.
+    Elicited {
+        /// The thread.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+        /// Which attempt of it.
+        attempt: u32,
+        /// The answer.
+        response: Response,
     },
     /// Try a connection.
     Verify {

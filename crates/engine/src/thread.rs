@@ -15,6 +15,7 @@ mod resume;
 mod snapshot;
 mod stop;
 mod tree;
+mod waits;
 
 pub(crate) use admission::Submission;
 
@@ -32,6 +33,7 @@ use panelot_tools::{Call, Catalogue, Target};
 use crate::directory::Directory;
 use crate::project;
 use crate::step::{Effect, Purpose, Reminder};
+use waits::Watch;
 
 /// What a handler may use beside the machine itself.
 pub(crate) struct Context<'a> {
@@ -112,6 +114,8 @@ pub(crate) struct ThreadMachine {
     pub(crate) model: Option<LiveModel>,
     pub(crate) calls: SortedMap<ItemId, LiveCall>,
     pub(crate) late: SortedMap<ItemId, LateCall>,
+    /// The pages that calls watch.
+    pub(crate) watches: SortedMap<ItemId, Watch>,
     turn_started_at: Option<Timestamp>,
     /// What the reading of the head found broken; see `repair.rs`.
     is_cut: bool,
@@ -135,6 +139,7 @@ impl ThreadMachine {
             model: None,
             calls: SortedMap::new(),
             late: SortedMap::new(),
+            watches: SortedMap::new(),
             turn_started_at: None,
             is_cut: false,
             leaf_lost: false,
@@ -262,7 +267,10 @@ impl ThreadMachine {
 
     /// Whether anything is under way that must not be cut off.
     pub(crate) fn is_busy(&self) -> bool {
-        self.model.is_some() || !self.calls.is_empty() || !self.late.is_empty()
+        self.model.is_some()
+            || !self.calls.is_empty()
+            || !self.late.is_empty()
+            || self.watches.values().any(|watch| watch.is_looking)
     }
 
     /// Whether the machine can be dropped and built again without a loss.
@@ -275,11 +283,17 @@ impl ThreadMachine {
             thread_id: self.thread.id.clone(),
             running: self.runs.iter().any(|run| run.state == RunState::Running),
             pending_approvals: u32::try_from(self.pending_approvals().count()).unwrap_or(u32::MAX),
+            pending_interactions: self.open_questions().filter(|it| it.wait.is_some()).fold(0, |n, _| n + 1),
         }
     }
 
-    pub(crate) fn pending_approvals(&self) -> impl Iterator<Item = &Approval> {
+    /// Open questions and interactions.
+    pub(crate) fn open_questions(&self) -> impl Iterator<Item = &Approval> {
         self.approvals.iter().filter(|approval| approval.state == ApprovalState::Pending)
+    }
+
+    pub(crate) fn pending_approvals(&self) -> impl Iterator<Item = &Approval> {
+        self.open_questions().filter(|approval| approval.wait.is_none())
     }
 
     pub(crate) fn meta(&self) -> ThreadMeta {
@@ -300,7 +314,8 @@ impl ThreadMachine {
 
     /// The earliest moment at which the machine wants to be woken.
     pub(crate) fn next_wake(&self) -> Option<Timestamp> {
-        let deadlines = self.pending_approvals().map(|approval| approval.deadline_at);
+        let deadlines = self.open_questions().map(|approval| approval.deadline_at);
+        let looks = self.watches.values().filter(|watch| !watch.is_looking).filter_map(|watch| watch.due);
         let model = self.model.iter().filter_map(|model| {
             let checkpoint = model.checkpoint_at.filter(|_| model.unsaved > 0);
             let due = checkpoint.map(|at| at.plus_ms(panelot_base::limits::CHECKPOINT_INTERVAL_MS));
@@ -309,7 +324,7 @@ impl ThreadMachine {
                 (a, b) => a.or(b),
             }
         });
-        deadlines.chain(model).min()
+        deadlines.chain(looks).chain(model).min()
     }
 
     /// The commit that makes the changed records durable, and the events that tell of them.

@@ -226,7 +226,9 @@ pub(crate) fn judged_origin(question: &Question<'_>) -> Result<Origin, Denial> {
 fn flags(policy: Policy, question: &Question<'_>, sensitive_site: bool) -> Vec<Flag> {
     let is_write = question.tool.effect == Effect::Write;
     let debugger = question.tool.level == Level::L2 && (is_write || policy == Policy::Always);
-    let payload = question.field == Field::Secret && is_write || is_sensitive(question.arguments);
+    // What the engine only shows to the person goes nowhere.
+    let leaves = is_write || question.tool.level != Level::Builtin;
+    let payload = question.field == Field::Secret && is_write || leaves && is_sensitive(question.arguments);
     let all = [
         (debugger, Flag::EscalationL2),
         (question.facts.host_access == HostAccess::Missing, Flag::HostPermission),

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::op::ApprovalDecision;
 use crate::settings::SettingsView;
 use crate::snapshot::{
-    Activity, ApprovalView, DirectorySnapshot, ErrorView, ItemKind, ItemMeta, RunView, SnapshotItem,
-    StopReason, ThreadMeta, ThreadSnapshot, Usage,
+    Activity, ApprovalView, DirectorySnapshot, ErrorView, InteractionOutcome, InteractionView, ItemKind,
+    ItemMeta, RunView, SnapshotItem, StopReason, ThreadMeta, ThreadSnapshot, Usage,
 };
 
 /// Why something was refused or failed.
@@ -280,6 +280,36 @@ pub struct ApprovalResolved {
     pub decision: Option<ApprovalDecision>,
 }
 
+/// A call waits for something other than a yes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionRequest {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// What it waits for.
+    pub interaction: InteractionView,
+}
+
+/// An interaction ended, whoever ended it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionResolved {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// Which.
+    pub interaction_id: ApprovalId,
+    /// How; none when its run ended first.
+    pub outcome: Option<InteractionOutcome>,
+}
+
+/// A new version waits until nothing is under way and no page of ours is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdateAvailable {
+    /// Which.
+    pub version: String,
+}
+
 /// A run changed. One that ended is named once more and then gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -433,6 +463,10 @@ events! {
     "fatal.reload_required" ReloadRequired(ReloadRequired) Private;
     /// The conversation with the engine is open.
     "initialized" Initialized(Initialized) Directory;
+    /// A call waits for something other than a yes.
+    "interaction.request" InteractionRequest(InteractionRequest) Thread;
+    /// An interaction ended.
+    "interaction.resolved" InteractionResolved(InteractionResolved) Thread;
     /// An item ends.
     "item.complete" ItemComplete(ItemComplete) Thread;
     /// More of an item.
@@ -461,6 +495,8 @@ events! {
     "turn.complete" TurnComplete(TurnComplete) Thread;
     /// A turn begins.
     "turn.start" TurnStart(TurnStart) Thread;
+    /// A new version waits.
+    "update.available" UpdateAvailable(UpdateAvailable) Directory;
 }
 
 impl Event {
@@ -470,6 +506,8 @@ impl Event {
         match self {
             Self::ApprovalRequest(it) => Some(&it.thread_id),
             Self::ApprovalResolved(it) => Some(&it.thread_id),
+            Self::InteractionRequest(it) => Some(&it.thread_id),
+            Self::InteractionResolved(it) => Some(&it.thread_id),
             Self::ItemComplete(it) => Some(&it.thread_id),
             Self::ItemDelta(it) => Some(&it.thread_id),
             Self::ItemStart(it) => Some(&it.thread_id),
@@ -491,7 +529,8 @@ impl Event {
             | Self::ReloadRequired(_)
             | Self::SettingsUpdated(_)
             | Self::ThreadDeleted(_)
-            | Self::ThreadPage(_) => None,
+            | Self::ThreadPage(_)
+            | Self::UpdateAvailable(_) => None,
         }
     }
 }

@@ -94,6 +94,24 @@ pub enum ApprovalDecision {
     Cancel,
 }
 
+/// What the person answers to an interaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum InteractionAnswer {
+    /// Here it is; of a page wait or a timer: go on now.
+    Submit {
+        /// `ask_user`: an object with a text for each question's id. `mcp_elicitation`: an object as its schema says.
+        /// Else `null`.
+        value: serde_json::Value,
+    },
+    /// Not this; the task goes on without it.
+    Cancel {
+        /// What the model is told.
+        #[serde(default)]
+        note: Option<Text<8000>>,
+    },
+}
+
 /// What the person says of a write whose end was not seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -299,6 +317,29 @@ pub struct ApprovalResponse {
     pub decision: ApprovalDecision,
 }
 
+/// Answers an interaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionResponse {
+    /// The thread that waits.
+    pub thread_id: ThreadId,
+    /// The interaction.
+    pub interaction_id: ApprovalId,
+    /// The answer.
+    pub response: InteractionAnswer,
+}
+
+/// Keeps a message that is being written. The newest text counts; nothing is answered unless it cannot be kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DraftUpdate {
+    /// The thread; none for the one that does not exist yet.
+    #[serde(default)]
+    pub thread_id: Option<ThreadId>,
+    /// The text so far; empty when there is none any more.
+    pub text: Text<500_000>,
+}
+
 /// Changes the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -395,10 +436,14 @@ ops! {
     "approval.response" ApprovalResponse(ApprovalResponse) Thread Durable;
     /// Tries a connection.
     "connection.verify" ConnectionVerify(ConnectionVerify) Directory None;
+    /// Keeps a message that is being written.
+    "draft.update" DraftUpdate(DraftUpdate) Thread None;
     /// Takes back a permission for this browser session.
     "grant.revoke" GrantRevoke(GrantRevoke) Directory Durable;
     /// Opens the conversation.
     "initialize" Initialize(Initialize) Connection None;
+    /// Answers an interaction.
+    "interaction.response" InteractionResponse(InteractionResponse) Thread Durable;
     /// Deletes the content of an entry; of a message of the model the results of its calls, too.
     "message.delete" MessageDelete(ThreadNode) Thread Durable;
     /// Asks for a sign of life.
@@ -435,6 +480,8 @@ ops! {
     "turn.interrupt" TurnInterrupt(ThreadOnly) Thread Durable;
     /// Sends a message.
     "turn.submit" TurnSubmit(TurnSubmit) Thread Durable;
+    /// Installs a waiting update now, whatever is under way.
+    "update.apply" UpdateApply(Nothing) Directory None;
 }
 
 impl Op {
@@ -443,6 +490,8 @@ impl Op {
     pub fn thread_id(&self) -> Option<&ThreadId> {
         match self {
             Self::ApprovalResponse(it) => Some(&it.thread_id),
+            Self::DraftUpdate(it) => it.thread_id.as_ref(),
+            Self::InteractionResponse(it) => Some(&it.thread_id),
             Self::RunResolveUncertain(it) => Some(&it.thread_id),
             Self::RunResume(it) => Some(&it.thread_id),
             Self::ThreadDelete(it) | Self::ThreadSubscribe(it) | Self::TurnInterrupt(it) => {
@@ -463,7 +512,8 @@ impl Op {
             | Self::RuleRemove(_)
             | Self::SettingsGet(_)
             | Self::SettingsUpdate(_)
-            | Self::ThreadCreate(_) => None,
+            | Self::ThreadCreate(_)
+            | Self::UpdateApply(_) => None,
         }
     }
 

@@ -286,6 +286,59 @@ pub struct ApprovalView {
     pub deadline_at: Timestamp,
 }
 
+/// What an interaction waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InteractionKind {
+    /// The person's answers.
+    AskUser,
+    /// Something that the person does by hand.
+    UserAction,
+    /// A change of a page.
+    WatchPage,
+    /// A time: its deadline.
+    Schedule,
+    /// The person's answer to a server.
+    McpElicitation,
+}
+
+/// How an interaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InteractionOutcome {
+    /// With what was waited for.
+    Submitted,
+    /// It was given up.
+    Cancelled,
+    /// Its deadline came.
+    TimedOut,
+}
+
+/// What a call waits for, other than a yes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InteractionView {
+    /// Identity.
+    pub interaction_id: ApprovalId,
+    /// The turn that waits.
+    pub turn_id: TurnId,
+    /// The call that waits.
+    pub item_id: ItemId,
+    /// What for.
+    pub kind: InteractionKind,
+    /// The tool's arguments, checked. `ask_user`: `questions`, each `{id, question, options?: [{value, label,
+    /// description?}]}`. `user_action`: `instruction`, `tabId?`. `watch_page`: `condition` (`text`, `text_gone`, `url`)
+    /// and `value`. `schedule`: `reason`. `mcp_elicitation`: `serverId`, `message`, `requestedSchema`; foreign text.
+    pub params: Value,
+    /// The page that is watched. Foreign text.
+    #[serde(default)]
+    pub tab: Option<TabIdentity>,
+    /// When it began.
+    pub requested_at: Timestamp,
+    /// When it ends by itself.
+    pub deadline_at: Timestamp,
+}
+
 /// A run as views see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -372,6 +425,9 @@ pub struct Activity {
     pub running: bool,
     /// Questions that wait for the person.
     pub pending_approvals: u32,
+    /// Interactions that are open.
+    #[serde(default)]
+    pub pending_interactions: u32,
 }
 
 /// The list of threads.
@@ -382,6 +438,12 @@ pub struct DirectorySnapshot {
     pub threads: Vec<ThreadMeta>,
     /// Those in which something goes on.
     pub activity: Vec<Activity>,
+    /// The message that is being written in a thread that does not exist yet.
+    #[serde(default)]
+    pub draft: String,
+    /// The version that waits for being installed.
+    #[serde(default)]
+    pub update: Option<String>,
 }
 
 /// A thread at one moment of its stream.
@@ -400,6 +462,12 @@ pub struct ThreadSnapshot {
     pub active_items: Vec<ActiveItem>,
     /// Open questions.
     pub pending_approvals: Vec<ApprovalView>,
+    /// Open interactions.
+    #[serde(default)]
+    pub pending_interactions: Vec<InteractionView>,
+    /// The message that is being written in it.
+    #[serde(default)]
+    pub draft: String,
     /// Runs that have not ended, queued ones included, in order.
     pub runs: Vec<RunView>,
 }

@@ -1,4 +1,4 @@
-//! A question to the person, and its answer.
+//! What a call waits for, and how that ended: a question whether it may go ahead, or an interaction.
 
 use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ApprovalId, ItemId, RunId, ThreadId, Timestamp, TurnId};
@@ -33,6 +33,40 @@ impl Decision {
     }
 }
 
+/// What an interaction waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// The person's answers.
+    AskUser,
+    /// Something that the person does by hand.
+    UserAction,
+    /// A change of a page.
+    WatchPage,
+    /// A time.
+    Schedule,
+    /// The person's answer to a server whose call is under way.
+    McpElicitation,
+}
+
+/// How an interaction ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Response {
+    /// With what was waited for.
+    Submit {
+        /// The person's answer, or `null`.
+        value: Value,
+    },
+    /// It was given up.
+    Cancel {
+        /// Why, for the model.
+        note: Option<String>,
+    },
+    /// Its deadline came.
+    Timeout,
+}
+
 /// Whether a question is still open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -49,11 +83,18 @@ pub enum ApprovalState {
         /// Whether the deadline answered, not the person.
         by_deadline: bool,
     },
+    /// An interaction: it ended.
+    Answered {
+        /// How.
+        response: Response,
+        /// When.
+        at: Timestamp,
+    },
     /// Its run ended first.
     Closed,
 }
 
-/// A question to the person whether a call may go ahead.
+/// A question to the person whether a call may go ahead, or an interaction that a call waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
@@ -63,6 +104,9 @@ pub struct Approval {
     pub thread: ThreadId,
     /// The run that waits.
     pub run: RunId,
+    /// What is waited for; none for a question whether the call may go ahead.
+    #[serde(default)]
+    pub wait: Option<WaitKind>,
     /// Its turn.
     pub turn: TurnId,
     /// The call it is about.
@@ -71,7 +115,7 @@ pub struct Approval {
     pub revision: u64,
     /// The tool.
     pub tool: String,
-    /// All arguments, as shown.
+    /// All arguments, as shown. Of an elicitation: `serverId`, `message`, `requestedSchema`.
     pub arguments: Value,
     /// The origin the call is judged by.
     pub origin: String,
@@ -88,6 +132,6 @@ pub struct Approval {
     pub state: ApprovalState,
     /// When it was asked.
     pub requested_at: Timestamp,
-    /// When it answers itself with a decline.
+    /// When it ends by itself: a question with a decline, a schedule as what was waited for, all others as timed out.
     pub deadline_at: Timestamp,
 }

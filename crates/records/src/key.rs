@@ -146,6 +146,14 @@ impl Key {
         Self::new(Table::Settings, ["global".into()])
     }
 
+    /// The key of an unsent message: of a thread, or of the thread that does not exist yet. It lies among the single
+    /// records.
+    #[must_use]
+    pub fn draft(thread: Option<&ThreadId>) -> Self {
+        let of = thread.map(|thread| KeyPart::from(thread.as_str()));
+        Self { table: Table::Settings, parts: std::iter::once("draft".into()).chain(of).collect() }
+    }
+
     /// The key of a connection.
     #[must_use]
     pub fn connection(connection: &ConnectionId) -> Self {

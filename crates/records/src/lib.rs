@@ -13,14 +13,14 @@ pub mod run;
 pub mod settings;
 pub mod thread;
 
-pub use approval::{Approval, ApprovalState, Decision};
+pub use approval::{Approval, ApprovalState, Decision, Response, WaitKind};
 pub use commit::{Commit, Durability, Expected, Precondition, Write};
 pub use key::{Key, KeyPart, Scan, Table};
 pub use node::{Body, Node, NoticeKind, StoredCall};
 pub use receipt::{Outcome, Receipt};
 pub use record::{RECORD_VERSION, Record, RecordError, Row};
 pub use run::{Batch, Call, CallState, Environment, Run, RunState};
-pub use settings::{Connection, Grant, Rule, SealedSecret, Settings};
+pub use settings::{Connection, Draft, Grant, Rule, SealedSecret, Settings};
 pub use thread::{Chain, Thread, ThreadHead};
 
 /// The version of the database's shape (its tables). Raised with a migration step in the stores.

@@ -2,7 +2,7 @@
 
 use panelot_base::json::{FromJson, ToJson, Value};
 
-use crate::settings::{Connection, Grant, Rule, SealedSecret, Settings};
+use crate::settings::{Connection, Draft, Grant, Rule, SealedSecret, Settings};
 use crate::{Approval, Environment, Key, Node, Receipt, Run, Table, Thread};
 
 /// The version of the record bodies that this code writes. A row of an older version is brought up on reading.
@@ -40,6 +40,8 @@ pub enum Record {
     Approval(Approval),
     /// A model connection.
     Connection(Connection),
+    /// An unsent message.
+    Draft(Draft),
     /// A run environment.
     Environment(Environment),
     /// A session grant.
@@ -72,6 +74,7 @@ macro_rules! from_record {
 from_record!(
     Approval(Approval),
     Connection(Connection),
+    Draft(Draft),
     Environment(Environment),
     Grant(Grant),
     Node(Node),
@@ -101,6 +104,7 @@ impl Record {
         match self {
             Self::Approval(it) => Key::approval(&it.thread, &it.id),
             Self::Connection(it) => Key::connection(&it.id),
+            Self::Draft(it) => Key::draft(it.thread.as_ref()),
             Self::Environment(it) => Key::environment(&it.digest()),
             Self::Grant(it) => Key::grant(&it.thread, &it.tool, &it.origin),
             Self::Node(it) => Key::node(&it.thread, it.seq),
@@ -122,7 +126,8 @@ impl Record {
             Self::Run(it) => it.revision,
             Self::Settings(it) => it.revision,
             Self::Thread(it) => it.revision,
-            Self::Environment(_)
+            Self::Draft(_)
+            | Self::Environment(_)
             | Self::Grant(_)
             | Self::Node(_)
             | Self::Receipt(_)
@@ -132,6 +137,7 @@ impl Record {
         let json = match self {
             Self::Approval(it) => it.to_json(),
             Self::Connection(it) => it.to_json(),
+            Self::Draft(it) => it.to_json(),
             Self::Environment(it) => it.to_json(),
             Self::Grant(it) => it.to_json(),
             Self::Node(it) => it.to_json(),
@@ -165,7 +171,8 @@ impl Record {
             Table::Rules => parse::<Rule>(json),
             Table::Runs => parse::<Run>(json),
             Table::Secrets => parse::<SealedSecret>(json),
-            Table::Settings => parse::<Settings>(json),
+            Table::Settings if *key == Key::settings() => parse::<Settings>(json),
+            Table::Settings => parse::<Draft>(json),
             Table::Threads => parse::<Thread>(json),
         }
         .map_err(fail)?;

@@ -43,6 +43,12 @@ impl RunState {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
+    /// Whether it works, or waits for something that its calls need.
+    #[must_use]
+    pub const fn is_under_way(self) -> bool {
+        matches!(self, Self::Running | Self::WaitingApproval | Self::WaitingInteraction)
+    }
+
     /// Whether runs behind it must wait.
     #[must_use]
     pub const fn holds_queue(self) -> bool {
@@ -62,9 +68,15 @@ impl RunState {
         match self {
             Self::Queued => matches!(next, Self::Running | Self::Failed | Self::Cancelled),
             Self::Running => !matches!(next, Self::Queued),
-            Self::WaitingApproval | Self::WaitingInteraction => {
-                matches!(next, Self::Running | Self::PausedUncertain | Self::Failed | Self::Cancelled)
-            }
+            Self::WaitingApproval | Self::WaitingInteraction => matches!(
+                next,
+                Self::Running
+                    | Self::WaitingApproval
+                    | Self::WaitingInteraction
+                    | Self::PausedUncertain
+                    | Self::Failed
+                    | Self::Cancelled
+            ),
             Self::PausedBudget | Self::PausedUncertain | Self::Interrupted => {
                 matches!(next, Self::Running | Self::Failed | Self::Cancelled)
             }
@@ -79,10 +91,10 @@ impl RunState {
 pub enum CallState {
     /// The model asked for it.
     Proposed,
-    /// The person is asked.
+    /// It waits: for the person's word, or for what an interaction is about.
     #[serde(rename_all = "camelCase")]
     Waiting {
-        /// The question.
+        /// The question or interaction.
         approval: ApprovalId,
     },
     /// The person agreed; it is not started.

@@ -1,4 +1,4 @@
-//! What the person set up: connections, defaults, permission rules and grants.
+//! What the person set up or left unfinished: connections, defaults, permission rules and grants.
 
 use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ConnectionId, RuleId, SafeUrl, SessionId, ThreadId, Timestamp};
@@ -22,6 +22,16 @@ pub struct Settings {
     pub theme: String,
     /// Instructions of the person that go with every message.
     pub prompt: String,
+}
+
+/// A message that is being written and was not sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Draft {
+    /// The conversation it is written in; none for a new one.
+    pub thread: Option<ThreadId>,
+    /// The text so far.
+    pub text: String,
 }
 
 /// A model provider of the person's own.

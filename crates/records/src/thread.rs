@@ -114,7 +114,7 @@ pub struct ThreadHead {
     pub thread: Thread,
     /// Its runs that have not ended, in the order of their admission.
     pub runs: Vec<Run>,
-    /// The approvals of those runs.
+    /// The approvals and interactions of those runs.
     pub approvals: Vec<Approval>,
     /// The newest nodes of the active branch, oldest first. It reaches back at least to the message whose calls are open.
     pub page: Vec<Node>,

@@ -3,7 +3,7 @@
 use futures_util::join;
 use panelot_base::{SessionId, SortedSet, ThreadId};
 use panelot_engine::Boot;
-use panelot_records::{Key, Record, Scan, Table};
+use panelot_records::{Record, Scan, Table};
 use panelot_store::{ReadRecord, Store, StoreError};
 
 /// What the shell knows at the start.
@@ -36,24 +36,20 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
         rules: Vec::new(),
         rules_unreadable: false,
         grants: Vec::new(),
+        drafts: Vec::new(),
         threads: Vec::new(),
         quarantined: facts.quarantined,
         problems: Vec::new(),
     };
-    let key = Key::settings();
     let (settings, connections, rules, grants, threads) = join!(
-        store.get(&key),
+        scan(store, Table::Settings),
         scan(store, Table::Connections),
         scan(store, Table::Rules),
         scan(store, Table::Grants),
         scan(store, Table::Threads),
     );
-    match settings? {
-        Some(Ok(Record::Settings(settings))) => boot.settings = Some(settings),
-        Some(Err(error)) => boot.problems.push(error.to_string()),
-        Some(Ok(_)) | None => {}
-    }
     for (table, reads) in [
+        (Table::Settings, settings?),
         (Table::Connections, connections?),
         (Table::Rules, rules?),
         (Table::Grants, grants?),
@@ -61,6 +57,8 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
     ] {
         for read in reads {
             match read {
+                Ok(Record::Settings(settings)) => boot.settings = Some(settings),
+                Ok(Record::Draft(draft)) => boot.drafts.push(draft),
                 Ok(Record::Connection(connection)) => boot.connections.push(connection),
                 Ok(Record::Rule(rule)) => boot.rules.push(rule),
                 Ok(Record::Grant(grant)) => boot.grants.push(grant),

@@ -7,13 +7,16 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures_channel::oneshot;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
 use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS, SWEEP_DELAY_MS, SWEEP_PAUSE_MS};
-use panelot_base::{EnvironmentDigest, SortedMap, SortedSet, ThreadId, Timestamp};
-use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Found, Input, Step, TargetPhase, Wanted};
+use panelot_base::{EnvironmentDigest, ItemId, SortedMap, SortedSet, ThreadId, Timestamp};
+#[cfg(feature = "failpoints")]
+use panelot_engine::TargetPhase;
+use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Found, Input, PageSignal, Step, Wanted};
 use panelot_protocol::{Op, Receipting, decode_op};
-use panelot_records::{Environment, Key, Record, Scan, Table};
+use panelot_records::{Environment, Key, Record, Response, Scan, Table};
 use panelot_store::{CommitError, HeadError, Store};
 use serde_json::Value;
 
@@ -26,6 +29,9 @@ use crate::tasks::Cancels;
 const RELOAD_MIN_MS: u64 = 500;
 /// …up to this.
 const RELOAD_MAX_MS: u64 = 60_000;
+
+/// The attempt of a call whose server asks, and where the answer goes.
+type Asking = (u32, oneshot::Sender<Response>);
 
 /// The engine at work.
 pub struct Runtime<P: Ports> {
@@ -41,6 +47,8 @@ pub struct Runtime<P: Ports> {
     wake: Cell<Option<Timestamp>>,
     alarm: Cell<Option<Timestamp>>,
     wake_timer: RefCell<Option<AbortHandle>>,
+    /// Who waits for what the person answers to a server's question, by thread and call.
+    elicited: RefCell<SortedMap<(ThreadId, ItemId), Asking>>,
     /// Commits of a thread, or tries to read it after one, that failed in a row.
     failed: RefCell<SortedMap<ThreadId, u32>>,
     /// Whether the directory could not be read anew after a failed commit.
@@ -65,6 +73,7 @@ impl<P: Ports> Runtime<P> {
             wake: Cell::new(None),
             alarm: Cell::new(None),
             wake_timer: RefCell::new(None),
+            elicited: RefCell::default(),
             failed: RefCell::default(),
             directory_stale: Cell::new(false),
         });
@@ -74,9 +83,13 @@ impl<P: Ports> Runtime<P> {
     }
 
     async fn run(self: Rc<Self>, first: Vec<Step>, mut rings: UnboundedReceiver<()>) {
-        for step in first {
-            self.execute(step).await;
-        }
+        // What is left to remove from before keeps nobody waiting.
+        let runtime = Rc::clone(&self);
+        self.spawn_task(async move {
+            for step in first {
+                runtime.execute(step).await;
+            }
+        });
         while rings.next().await.is_some() {
             loop {
                 let next = self.mailbox.borrow_mut().pop();
@@ -101,6 +114,8 @@ impl<P: Ports> Runtime<P> {
     /// A view's Port is gone.
     pub fn disconnect(&self, handle: ConnectionHandle) {
         self.engine.borrow_mut().handle(self.ports.now(), Input::Disconnected(handle));
+        // An update may have waited for it.
+        let _ = self.bell.unbounded_send(());
     }
 
     /// A view sent something.
@@ -114,6 +129,28 @@ impl<P: Ports> Runtime<P> {
     /// The alarm rang.
     pub fn wake_up(&self) {
         self.push(Input::Wake);
+    }
+
+    /// Something happened in a tab. Most tabs are nobody's business.
+    pub fn page_signal(&self, tab_id: u32, signal: PageSignal) {
+        if self.engine.borrow().watches(tab_id) {
+            self.push(Input::Page { tab_id, signal });
+        }
+    }
+
+    /// A new version of the extension waits for being installed.
+    pub fn update_available(&self, version: String) {
+        self.push(Input::UpdateAvailable { version });
+    }
+
+    /// For a tool that is under way and whose server asks the person something (`elicitation/create` of MCP): waits for
+    /// the answer. `asked` holds `serverId`, `message` and `requestedSchema`. It resolves with a cancellation when the
+    /// call is over or already asks something; dropping the future is what a cancelled call does.
+    pub async fn elicit(&self, thread: ThreadId, item: ItemId, attempt: u32, asked: Value) -> Response {
+        let (sender, receiver) = oneshot::channel();
+        self.elicited.borrow_mut().insert((thread.clone(), item.clone()), (attempt, sender));
+        self.push(Input::Elicitation { thread, item, attempt, asked });
+        receiver.await.unwrap_or(Response::Cancel { note: None })
     }
 
     /// Puts an input in its queue.
@@ -333,13 +370,21 @@ impl<P: Ports> Runtime<P> {
                 if lookup.phase == TargetPhase::Dispatch {
                     self.ports.failpoint("tool.before_dispatch", &lookup.thread).await;
                 }
-                debug_assert!(matches!(lookup.phase, TargetPhase::Judge | TargetPhase::Dispatch));
                 self.spawn_lookup(*lookup);
             }
             Effect::Dispatch { thread, item, attempt, permit, command } => {
                 self.spawn_dispatch(thread, item, attempt, *permit, *command);
             }
-            Effect::CancelTool { thread, item } => self.cancels.borrow_mut().cancel(&thread, item.as_str()),
+            Effect::CancelTool { thread, item } => {
+                self.cancels.borrow_mut().cancel(&thread, item.as_str());
+                self.elicited.borrow_mut().remove(&(thread, item));
+            }
+            Effect::Elicited { thread, item, attempt, response } => {
+                let waiting = self.elicited.borrow_mut().remove(&(thread, item));
+                if let Some((_, sender)) = waiting.filter(|(of, _)| *of == attempt) {
+                    let _ = sender.send(response);
+                }
+            }
             Effect::Verify { from, submission, connection, base_url, model } => {
                 self.spawn_verify(from, submission, connection, base_url, model);
             }
@@ -405,6 +450,9 @@ impl<P: Ports> Runtime<P> {
             }
         }
         self.stay_alive();
+        if self.engine.borrow().wants_reload() {
+            self.ports.reload();
+        }
     }
 
     /// The alarm wakes a worker that sleeps by then. What is due sooner than an alarm can ring is the timer's business,
@@ -433,14 +481,19 @@ impl<P: Ports> Runtime<P> {
         }));
     }
 
+    /// Work under way needs the worker; so does a wake-up that comes sooner than an alarm can ring.
+    fn must_live(&self) -> bool {
+        self.is_busy() || self.wake.get().is_some_and(|at| at.ms_since(self.ports.now()) < ALARM_MIN_MS)
+    }
+
     fn stay_alive(self: &Rc<Self>) {
-        if self.kept_alive.get() || !self.is_busy() {
+        if self.kept_alive.get() || !self.must_live() {
             return;
         }
         self.kept_alive.set(true);
         let runtime = Rc::clone(self);
         self.ports.spawn(Box::pin(async move {
-            while runtime.is_busy() {
+            while runtime.must_live() {
                 runtime.ports.keep_alive();
                 runtime.ports.sleep(KEEP_ALIVE_MS).await;
             }
@@ -475,12 +528,15 @@ fn thread_of(input: &Input) -> Option<ThreadId> {
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }
         | Input::Report { thread, .. }
+        | Input::Elicitation { thread, .. }
         | Input::History { thread, .. } => Some(thread.clone()),
         Input::Connected(_)
         | Input::Disconnected(_)
         | Input::Malformed { .. }
         | Input::Overloaded { .. }
         | Input::Swept { .. }
+        | Input::Page { .. }
+        | Input::UpdateAvailable { .. }
         | Input::Wake
         | Input::Verified { .. } => None,
     }

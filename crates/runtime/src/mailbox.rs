@@ -43,7 +43,11 @@ impl Mailbox {
     fn push_to(&mut self, lane: Lane, input: Input) {
         let queue = self.lanes.get_or_insert_with(lane.clone(), Default::default);
         if queue.is_empty() {
-            self.turns.push_back(lane);
+            // A handshake waits for one input at most, however many threads are to be read at the start.
+            match lane {
+                Lane::Connection(_) => self.turns.push_front(lane),
+                _ => self.turns.push_back(lane),
+            }
         }
         queue.push_back(input);
     }
@@ -84,8 +88,13 @@ fn lane_of(input: &Input) -> Lane {
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }
         | Input::Report { thread, .. }
+        | Input::Elicitation { thread, .. }
         | Input::History { thread, .. } => Lane::Thread(thread.clone()),
-        Input::Swept { .. } | Input::Wake | Input::Verified { .. } => Lane::Directory,
+        Input::Page { .. }
+        | Input::Swept { .. }
+        | Input::UpdateAvailable { .. }
+        | Input::Wake
+        | Input::Verified { .. } => Lane::Directory,
     }
 }
 
@@ -118,6 +127,16 @@ mod tests {
         assert_eq!(order[1], interrupt("other", 99));
         assert_eq!(order.len(), 11);
         assert_eq!(order[10], interrupt("busy", 9), "within a thread the order is kept");
+    }
+
+    #[test]
+    fn a_handshake_does_not_wait_for_the_threads_that_are_read_at_the_start() {
+        let mut mailbox = Mailbox::default();
+        for thread in ["a", "b", "c"] {
+            mailbox.push(Input::Load { thread: ThreadId::new(thread).unwrap() });
+        }
+        mailbox.push(op(1, 1, Op::Ping(Nothing {})));
+        assert!(matches!(mailbox.pop(), Some(Input::Op { .. })));
     }
 
     #[test]

@@ -107,6 +107,8 @@ pub trait Ports: 'static {
     fn set_alarm(&self, at: Option<Timestamp>);
     /// Makes one trivial extension call, which counts as life.
     fn keep_alive(&self);
+    /// Starts the extension anew, which installs a waiting update. It ends this worker.
+    fn reload(&self);
     /// Notes which thread the pure code is about to work on, so that a trap can be laid at its door.
     fn entering(&self, thread: Option<&ThreadId>);
     /// Reports a fault that no view can be told of.

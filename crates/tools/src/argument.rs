@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 32;
 
 /// Keywords that [`check`] honours, or that only describe.
 #[cfg(test)]
-pub(crate) const KEYWORDS: [&str; 14] = [
+pub(crate) const KEYWORDS: [&str; 15] = [
     "type",
     "properties",
     "required",
@@ -25,6 +25,7 @@ pub(crate) const KEYWORDS: [&str; 14] = [
     "minimum",
     "maximum",
     "items",
+    "minItems",
     "maxItems",
     "description",
     "default",
@@ -145,6 +146,11 @@ fn check_items(schema: &Value, items: &[Value], path: &str, depth: usize, proble
     {
         report(problems, path, &format!("has {} items; at most {max} are allowed", items.len()));
     }
+    if let Some(min) =
+        schema.get("minItems").and_then(Value::as_u64).filter(|min| (items.len() as u64) < *min)
+    {
+        report(problems, path, &format!("has {} items; at least {min} are needed", items.len()));
+    }
     if let Some(item_schema) = schema.get("items") {
         for (index, item) in items.iter().enumerate() {
             check_at(item_schema, item, &format!("{path}[{index}]"), depth + 1, problems);
@@ -238,7 +244,7 @@ mod tests {
         let schema = json!({"type": "object", "additionalProperties": false, "required": ["ref", "text"], "properties": {
             "ref": {"type": "string", "minLength": 1}, "text": {"type": "string", "maxLength": 3},
             "tabId": {"type": "integer", "minimum": 0}, "mode": {"enum": ["a", "b"]},
-            "list": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}}});
+            "list": {"type": "array", "items": {"type": "boolean"}, "minItems": 1, "maxItems": 2}}});
         let cases = [
             (json!({"ref": "x", "text": "abc", "tabId": 0, "mode": "a", "list": [true]}), vec![]),
             (json!([]), vec!["arguments: must be an object, not an array"]),
@@ -253,6 +259,7 @@ mod tests {
             ),
             (json!({"ref": "x", "text": "", "tabId": 1.5}), vec!["tabId: must be an integer, not a number"]),
             (json!({"ref": "x", "text": "", "tabId": -1}), vec!["tabId: must be at least 0"]),
+            (json!({"ref": "x", "text": "", "list": []}), vec!["list: has 0 items; at least 1 are needed"]),
             (json!({"ref": "x", "text": "", "mode": "c"}), vec!["mode: must be one of \"a\", \"b\""]),
             (
                 json!({"ref": "x", "text": "", "list": [true, 1, 2]}),

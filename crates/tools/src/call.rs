@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::address::normalise;
+use crate::catalogue::WATCH_SECONDS_DEFAULT;
 use crate::command::Command;
 use crate::descriptor::{Descriptor, Effect, Recovery, TargetKind};
 use crate::target::{Target, TargetError};
@@ -75,6 +76,35 @@ pub enum CallKind {
     },
     /// List the tabs.
     TabsList,
+    /// Ask the person; the questions are in the arguments.
+    AskUser,
+    /// Have the person do something; the instruction is in the arguments.
+    RequestUserAction,
+    /// Wait for a change of a page.
+    WatchPage {
+        /// The tab; `None` for the task's own.
+        tab_id: Option<u32>,
+        /// What is waited for.
+        condition: Condition,
+        /// How long, in seconds.
+        seconds: u32,
+    },
+    /// Go on later.
+    ScheduleResume {
+        /// When, in seconds from now.
+        seconds: u32,
+    },
+}
+
+/// What a watched page is watched for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// It shows this text.
+    Text(String),
+    /// It does not show this text any more.
+    TextGone(String),
+    /// Its address contains this text.
+    Url(String),
 }
 
 /// What a card shows of a call: facts only, the view owns the words.
@@ -168,8 +198,12 @@ impl Call {
             | CallKind::Click { tab_id, .. }
             | CallKind::Type { tab_id, .. }
             | CallKind::SelectOption { tab_id, .. }
-            | CallKind::Navigate { tab_id, .. } => *tab_id,
-            CallKind::TabsList => None,
+            | CallKind::Navigate { tab_id, .. }
+            | CallKind::WatchPage { tab_id, .. } => *tab_id,
+            CallKind::TabsList
+            | CallKind::AskUser
+            | CallKind::RequestUserAction
+            | CallKind::ScheduleResume { .. } => None,
         }
     }
 
@@ -195,7 +229,7 @@ impl Call {
             CallKind::Click { element, .. }
             | CallKind::Type { element, .. }
             | CallKind::SelectOption { element, .. } => Some(element),
-            CallKind::ReadPage { .. } | CallKind::Navigate { .. } | CallKind::TabsList => None,
+            _ => None,
         }
     }
 
@@ -223,7 +257,7 @@ impl Call {
                 summary.url = Some(url.clone());
                 summary.new_tab = *new_tab;
             }
-            CallKind::ReadPage { .. } | CallKind::Click { .. } | CallKind::TabsList => {}
+            _ => {}
         }
         summary
     }
@@ -243,7 +277,12 @@ impl Call {
                     (tab_id, _) => Ok(Command::Navigate { tab_id, url: url.clone() }),
                 };
             }
-            CallKind::ReadPage { .. } => Action::ReadPage {},
+            // A look at a page that is watched.
+            CallKind::ReadPage { .. } | CallKind::WatchPage { .. } => Action::ReadPage {},
+            // The engine waits; the browser has no part in it.
+            CallKind::AskUser | CallKind::RequestUserAction | CallKind::ScheduleResume { .. } => {
+                return Err(TargetError::NoDefaultTab);
+            }
             CallKind::Click { element, .. } => Action::Click { target: element.clone() },
             CallKind::Type { element, text, clear, submit, .. } => {
                 Action::Type { target: element.clone(), text: text.clone(), clear: *clear, submit: *submit }
@@ -310,9 +349,35 @@ impl CallKind {
                 Ok(Self::Navigate { tab_id, url, new_tab })
             }
             "tabs_list" => Ok(Self::TabsList),
+            "ask_user" => match repeated_id(arguments) {
+                Some(id) => Err(format!("questions: two have the id {id}")),
+                None => Ok(Self::AskUser),
+            },
+            "request_user_action" => Ok(Self::RequestUserAction),
+            "watch_page" => {
+                let value = text("value").unwrap_or_default().to_owned();
+                let condition = match text("condition") {
+                    Some("url") => Condition::Url(value),
+                    Some("text_gone") => Condition::TextGone(value),
+                    _ => Condition::Text(value),
+                };
+                let seconds = number(arguments, "timeoutSeconds").unwrap_or(WATCH_SECONDS_DEFAULT);
+                Ok(Self::WatchPage { tab_id, condition, seconds })
+            }
+            "schedule_resume" => {
+                Ok(Self::ScheduleResume { seconds: number(arguments, "delaySeconds").unwrap_or_default() })
+            }
             other => Err(format!("arguments: no reader for {other}")),
         }
     }
+}
+
+/// The id that two questions have.
+fn repeated_id(arguments: &Value) -> Option<&Value> {
+    let questions = arguments.get("questions")?.as_array()?;
+    let mut ids = questions.iter().enumerate().filter_map(|(at, question)| Some((at, question.get("id")?)));
+    let taken = |at: usize, id: &Value| questions.iter().take(at).any(|other| other.get("id") == Some(id));
+    ids.find(|(at, id)| taken(*at, id)).map(|(_, id)| id)
 }
 
 /// A whole number that the schema has already bounded.

@@ -11,6 +11,15 @@ pub const TYPE_TEXT_CHARS_MAX: u32 = 20_000;
 /// Highest page number that `read_page` takes: more than the largest page of facts can have.
 pub const PAGE_NUMBER_MAX: u32 = 1_000;
 
+/// Shortest wait, in seconds: below it a tool that waits costs more than it spares.
+pub const WAIT_SECONDS_MIN: u32 = 10;
+/// Longest watch of a page, in seconds: a day.
+pub const WATCH_SECONDS_MAX: u32 = 86_400;
+/// How long a page is watched when the call does not say, in seconds.
+pub const WATCH_SECONDS_DEFAULT: u32 = 300;
+/// Longest pause, in seconds: a week.
+pub const SCHEDULE_SECONDS_MAX: u32 = 604_800;
+
 /// The tools that a model is offered.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
@@ -22,7 +31,18 @@ impl Catalogue {
     #[must_use]
     pub fn builtin() -> Self {
         Self {
-            descriptors: vec![read_page(), click(), type_text(), select_option(), navigate(), tabs_list()],
+            descriptors: vec![
+                read_page(),
+                click(),
+                type_text(),
+                select_option(),
+                navigate(),
+                tabs_list(),
+                ask_user(),
+                request_user_action(),
+                watch_page(),
+                schedule_resume(),
+            ],
         }
     }
 
@@ -194,6 +214,107 @@ fn tabs_list() -> Descriptor {
     }
 }
 
+/// A tool of the engine's own, which touches nothing: the engine waits.
+fn waiting(name: &'static str, description: &'static str, parameters: Value) -> Descriptor {
+    Descriptor {
+        name,
+        description,
+        parameters,
+        level: Level::Builtin,
+        effect: Effect::Read,
+        recovery: Recovery::RetrySafe,
+        target: TargetKind::Browser,
+    }
+}
+
+fn text_schema(characters: u32, what: &str) -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": characters, "description": what})
+}
+
+fn seconds_schema(maximum: u32, what: &str) -> Value {
+    json!({"type": "integer", "minimum": WAIT_SECONDS_MIN, "maximum": maximum, "description": what})
+}
+
+fn ask_user() -> Descriptor {
+    let option = object(
+        json!({
+            "value": text_schema(80, "What you get back."),
+            "label": text_schema(80, "What the person reads."),
+            "description": text_schema(240, "What it means."),
+        }),
+        &["value", "label"],
+    );
+    let question = object(
+        json!({
+            "id": text_schema(64, "Your name for the question, such as size."),
+            "question": text_schema(500, "The question, in the person's language."),
+            "options": {"type": "array", "minItems": 2, "maxItems": 6, "items": option,
+                "description": "Answers to choose from. The person may write another one."},
+        }),
+        &["id", "question"],
+    );
+    waiting(
+        "ask_user",
+        "Ask the person and wait for the answer. Only for what you cannot find out and must not guess. Never ask for \
+            passwords, codes or payment data.",
+        object(
+            json!({"questions": {"type": "array", "minItems": 1, "maxItems": 3, "items": question}}),
+            &["questions"],
+        ),
+    )
+}
+
+fn request_user_action() -> Descriptor {
+    waiting(
+        "request_user_action",
+        "Ask the person to do something by hand, such as signing in, solving a captcha or filling a password, and wait \
+            until they say that it is done. Read the page afterwards.",
+        object(
+            json!({
+                "instruction": text_schema(1000, "What to do, in the person's language."),
+                "tabId": tab_id_schema(),
+            }),
+            &["instruction"],
+        ),
+    )
+}
+
+fn watch_page() -> Descriptor {
+    Descriptor {
+        level: Level::L1,
+        target: TargetKind::Document,
+        ..waiting(
+            "watch_page",
+            "Wait until a page shows a text, shows it no more, or its address contains a text. It is looked at when it \
+                changes, and now and then. For waits of more than a few seconds; then read the page.",
+            object(
+                json!({
+                    "tabId": tab_id_schema(),
+                    "condition": {"type": "string", "enum": ["text", "text_gone", "url"],
+                        "description": "What is waited for."},
+                    "value": text_schema(1000, "The text."),
+                    "timeoutSeconds": seconds_schema(WATCH_SECONDS_MAX, "How long. 300 when left out."),
+                }),
+                &["condition", "value"],
+            ),
+        )
+    }
+}
+
+fn schedule_resume() -> Descriptor {
+    waiting(
+        "schedule_resume",
+        "Pause the task and go on after a while.",
+        object(
+            json!({
+                "delaySeconds": seconds_schema(SCHEDULE_SECONDS_MAX, "How long to pause."),
+                "reason": text_schema(500, "Why, for the person, in their language."),
+            }),
+            &["delaySeconds", "reason"],
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::Catalogue;
@@ -267,6 +388,19 @@ mod tests {
                 "- tabId: a new tab has no number yet",
             ),
             ("tabs_list", r#"{"tabId":-1}"#, "- tabId: is not known here (known: none)"),
+            ("ask_user", r#"{"questions":[]}"#, "- questions: has 0 items; at least 1 are needed"),
+            (
+                "ask_user",
+                r#"{"questions":[{"id":"a","question":"?"},{"id":"a","question":"!"}]}"#,
+                "- questions: two have the id \"a\"",
+            ),
+            (
+                "ask_user",
+                r#"{"questions":[{"id":"a","question":"?","options":[{"value":"1"}]}]}"#,
+                "- questions[0].options[0].label: is missing",
+            ),
+            ("watch_page", r#"{"condition":"colour","value":"x"}"#, "- condition: must be one of"),
+            ("schedule_resume", r#"{"delaySeconds":5,"reason":"x"}"#, "- delaySeconds: must be at least 10"),
         ];
         for (name, arguments, want) in cases {
             let text = problem(name, arguments);

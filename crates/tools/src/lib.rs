@@ -11,12 +11,14 @@ pub mod command;
 pub mod descriptor;
 pub mod interpret;
 pub mod target;
+mod watch;
 
 pub use argument::ArgumentError;
-pub use call::{Call, CallKind, PageFilter, Summary};
+pub use call::{Call, CallKind, Condition, PageFilter, Summary};
 pub use catalogue::Catalogue;
 pub use command::{Command, Failure, FailureKind, Reach, Report, TabFacts};
 pub use descriptor::{Descriptor, Effect, Level, Recovery, TargetKind};
 pub use interpret::{ToolOutcome, interpret, target_refusal};
 pub use panelot_snapshot::{is_secret_field, line_of};
 pub use target::{HostAccess, Target, TargetError, TargetFacts};
+pub use watch::came_about;

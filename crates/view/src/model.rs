@@ -83,7 +83,7 @@ pub enum CommandKind {
     Submit,
     /// A stop.
     Stop,
-    /// An answer to an approval.
+    /// An answer to an approval or an interaction.
     Answer(ApprovalId),
     /// Going on with an interrupted run.
     Resume(RunId),

@@ -10,9 +10,10 @@ use crate::receipt::Command;
 use panelot_base::ConnectionId;
 use panelot_base::json::ToJson;
 use panelot_protocol::event::{ConnectionVerified, ThreadPage};
+use panelot_protocol::op::DraftUpdate;
 use panelot_protocol::{Op, OpMessage};
 use panelot_provider::ProviderError;
-use panelot_records::Node;
+use panelot_records::{Commit, Draft, Durability, Key, Node, Write};
 
 impl Engine {
     pub(super) fn on_initialize(
@@ -43,6 +44,8 @@ impl Engine {
             directory: DirectorySnapshot {
                 threads: self.directory.threads.values().cloned().collect(),
                 activity: self.directory.activity.values().cloned().collect(),
+                draft: self.directory.draft(None),
+                update: self.update.clone(),
             },
             settings: self.directory.settings_view(),
         });
@@ -77,7 +80,7 @@ impl Engine {
         let event = Event::ThreadSnapshot(ThreadSnapshotEvent {
             submission_id: submission.clone(),
             thread_id: thread.clone(),
-            snapshot: machine.snapshot(),
+            snapshot: machine.snapshot(&self.directory),
         });
         let stream = Some(StreamCursor { thread_id: thread.clone(), epoch: self.epoch, sequence });
         Some(Effect::Send {
@@ -113,6 +116,11 @@ impl Engine {
                     settings: self.directory.settings_view(),
                 }),
             ),
+            Op::DraftUpdate(update) => self.on_draft(from, submission_id, update),
+            Op::UpdateApply(_) => {
+                self.update_now = self.update.is_some();
+                Step::default()
+            }
             Op::ConnectionVerify(verify) => self.on_verify(
                 from,
                 submission_id,
@@ -132,6 +140,32 @@ impl Engine {
             client.subscribed = Some(thread);
         }
         Step { effects: vec![effect], ..Step::default() }
+    }
+
+    /// Keeps a message that is being written: relaxed and without a receipt, for the next keystroke brings it again.
+    fn on_draft(
+        &mut self,
+        from: ConnectionHandle,
+        submission: SubmissionId,
+        DraftUpdate { thread_id: thread, text }: DraftUpdate,
+    ) -> Step {
+        if let Some(gone) = thread.as_ref().filter(|it| !self.directory.threads.contains_key(*it)) {
+            let (code, why) = self.why_closed(gone);
+            return answer(from, error_event(Some(submission), code, why, false));
+        }
+        let (text, drafts) = (text.into_string(), &mut self.directory.drafts);
+        let key = Key::draft(thread.as_ref());
+        let write = if text.is_empty() {
+            drafts.remove(&thread).map(|_| Write::Delete(key))
+        } else {
+            let before = drafts.insert(thread.clone(), text.clone());
+            (before.as_ref() != Some(&text)).then(|| Write::Put(Draft { thread, text }.into()))
+        };
+        let Some(write) = write else { return Step::default() };
+        let commit = Commit { writes: vec![write], durability: Durability::Relaxed, ..Commit::default() };
+        let why = "the browser could not save what you are writing";
+        let failed = error_event(Some(submission), ErrorCode::StorageFailed, why, true);
+        Step { commit: Some(commit), on_failure: vec![private(from, failed)], ..Step::default() }
     }
 
     /// Why a thread without a machine cannot be followed.

@@ -65,6 +65,7 @@ fn boot(threads: Vec<Thread>) -> Boot {
         rules: Vec::new(),
         rules_unreadable: false,
         grants: Vec::new(),
+        drafts: Vec::new(),
         threads,
         quarantined: Default::default(),
         problems: Vec::new(),

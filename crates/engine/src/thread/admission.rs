@@ -72,6 +72,7 @@ impl ThreadMachine {
             updated_at: context.now,
         };
         self.thread.next_order += 1;
+        draft.writes.extend(context.directory.take_draft(Some(&self.thread.id)));
         let id = run.id.clone();
         self.runs.push(run);
         self.start_next(context, draft);

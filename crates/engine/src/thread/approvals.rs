@@ -4,10 +4,12 @@ use panelot_base::json::ToJson;
 use panelot_base::limits::APPROVAL_TIMEOUT_MS;
 use panelot_base::{ApprovalId, ItemId, RuleId, RunId};
 use panelot_gatekeeper as gate;
-use panelot_protocol::event::{ApprovalRequest, ApprovalResolved, ErrorCode, Event};
+use panelot_protocol::event::{ApprovalRequest, ApprovalResolved, ErrorCode, Event, InteractionResolved};
 use panelot_protocol::snapshot::StopReason;
 use panelot_records::node::ResultOutcome;
-use panelot_records::{Approval, ApprovalState, Body, CallState, Decision, Grant, Rule, RunState, Write};
+use panelot_records::{
+    Approval, ApprovalState, Body, CallState, Decision, Grant, Response, Rule, RunState, WaitKind, Write,
+};
 use panelot_tools::TargetFacts;
 use serde_json::json;
 
@@ -34,34 +36,73 @@ impl ThreadMachine {
         facts: &TargetFacts,
         ask: gate::Ask,
     ) {
-        let (Some(live), Some(run)) = (self.calls.remove(item), self.run(id)) else { return };
+        let Some(live) = self.calls.remove(item) else { return };
+        let preview = self.outline_line(&live.call);
+        let Some(approval) = self.open_question(context, id, item, &live.call, APPROVAL_TIMEOUT_MS) else {
+            return;
+        };
+        approval.origin = ask.origin.to_string();
+        approval.flags = ask.flags.iter().map(|flag| flag.as_str().to_owned()).collect();
+        approval.target = facts.target.as_ref().map(ToJson::to_json);
+        approval.preview = preview;
+        approval.digest = ask.digest;
+        let approval = project::approval(approval);
+        draft
+            .closing
+            .push(Event::ApprovalRequest(ApprovalRequest { thread_id: self.thread.id.clone(), approval }));
+        self.refresh_waiting(id);
+    }
+
+    /// Stores that a call waits. The caller fills in what for.
+    pub(super) fn open_question(
+        &mut self,
+        context: &mut Context<'_>,
+        id: &RunId,
+        item: &ItemId,
+        call: &panelot_tools::Call,
+        ms: u64,
+    ) -> Option<&mut Approval> {
         let approval = Approval {
             id: ApprovalId::mint(context.ids),
             thread: self.thread.id.clone(),
             run: id.clone(),
-            turn: run.turn.clone(),
+            wait: None,
+            turn: self.run(id)?.turn.clone(),
             item: item.clone(),
             revision: 0,
-            tool: live.call.name().to_owned(),
-            arguments: live.call.arguments().clone(),
-            origin: ask.origin.to_string(),
-            flags: ask.flags.iter().map(|flag| flag.as_str().to_owned()).collect(),
-            target: facts.target.as_ref().map(ToJson::to_json),
-            preview: self.outline_line(&live.call),
-            digest: ask.digest,
+            tool: call.name().to_owned(),
+            arguments: call.arguments().clone(),
+            origin: String::new(),
+            flags: Vec::new(),
+            target: None,
+            preview: None,
+            digest: String::new(),
             state: ApprovalState::Pending,
             requested_at: context.now,
-            deadline_at: context.now.plus_ms(APPROVAL_TIMEOUT_MS),
+            deadline_at: context.now.plus_ms(ms),
         };
         if let Some(call) = self.call_mut(id, item) {
             call.state = CallState::Waiting { approval: approval.id.clone() };
         }
-        draft.closing.push(Event::ApprovalRequest(ApprovalRequest {
-            thread_id: self.thread.id.clone(),
-            approval: project::approval(&approval),
-        }));
         self.approvals.push(approval);
-        self.set_state(id, RunState::WaitingApproval);
+        self.approvals.last_mut()
+    }
+
+    /// A run's state says what it waits for, a question before anything else.
+    pub(super) fn refresh_waiting(&mut self, id: &RunId) {
+        let waits = |interaction: bool| {
+            self.open_questions().any(|it| it.run == *id && it.wait.is_some() == interaction)
+        };
+        let state = if waits(false) {
+            RunState::WaitingApproval
+        } else if waits(true) {
+            RunState::WaitingInteraction
+        } else {
+            RunState::Running
+        };
+        if self.run(id).is_some_and(|run| run.state.is_under_way()) {
+            self.set_state(id, state);
+        }
     }
 
     /// What the newest look at the page said of the element that a call acts on, so that the person reads
@@ -85,7 +126,8 @@ impl ThreadMachine {
         decision: Decision,
     ) -> Result<Admitted, Refused> {
         let refuse = |why: &str| Err(Refused::new(ErrorCode::InvalidCommand, why));
-        let Some(question) = self.approvals.iter().find(|it| it.id == *approval) else {
+        let question = self.approvals.iter().find(|it| it.id == *approval && it.wait.is_none());
+        let Some(question) = question else {
             return refuse("this question is closed");
         };
         let run = question.run.clone();
@@ -97,7 +139,7 @@ impl ThreadMachine {
             ApprovalState::Decided { by_deadline: true, .. } => {
                 return refuse("this question was answered by its deadline");
             }
-            ApprovalState::Decided { .. } | ApprovalState::Closed => {
+            ApprovalState::Decided { .. } | ApprovalState::Answered { .. } | ApprovalState::Closed => {
                 return refuse("this question was answered already");
             }
         }
@@ -113,15 +155,29 @@ impl ThreadMachine {
         }
     }
 
-    /// Answers every question whose deadline has come with a decline.
+    /// Answers every question whose deadline has come with a decline, and ends every interaction whose deadline has.
     pub(crate) fn expire_approvals(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
-        let due: Vec<ApprovalId> = self
-            .pending_approvals()
+        let due: Vec<(ApprovalId, Option<WaitKind>)> = self
+            .open_questions()
             .filter(|approval| approval.deadline_at <= context.now)
-            .map(|approval| approval.id.clone())
+            .map(|approval| (approval.id.clone(), approval.wait))
             .collect();
-        for approval in due {
-            self.decide(context, draft, &approval, Decision::Decline { note: None }, Answerer::Deadline);
+        for (approval, wait) in due {
+            // What an earlier one of them led to may have ended the run.
+            if self.open_questions().all(|it| it.id != approval) {
+                continue;
+            }
+            match wait {
+                None => {
+                    let decline = Decision::Decline { note: None };
+                    self.decide(context, draft, &approval, decline, Answerer::Deadline);
+                }
+                Some(WaitKind::Schedule) => {
+                    let response = Response::Submit { value: serde_json::Value::Null };
+                    self.end_wait(context, draft, &approval, response);
+                }
+                Some(_) => self.end_wait(context, draft, &approval, Response::Timeout),
+            }
         }
     }
 
@@ -160,9 +216,7 @@ impl ThreadMachine {
         if decision == Decision::Cancel {
             return self.stop_run(context, draft, &id, StopReason::Interrupted);
         }
-        if self.run(&id).is_some_and(|run| self.pending_approvals().all(|other| other.run != run.id)) {
-            self.set_state(&id, RunState::Running);
-        }
+        self.refresh_waiting(&id);
         if let Decision::Decline { note } = &decision {
             let content = match by {
                 Answerer::Person => wording::declined(note.as_deref()),
@@ -218,17 +272,24 @@ impl ThreadMachine {
         }
     }
 
-    /// Closes the open questions of a run that ends.
+    /// Closes the open questions and interactions of a run that ends.
     pub(crate) fn close_approvals(&mut self, draft: &mut Draft, id: &RunId) {
         for approval in self.approvals.iter_mut().filter(|it| it.run == *id) {
             if approval.state == ApprovalState::Pending {
                 approval.state = ApprovalState::Closed;
-                draft.events.push(Event::ApprovalResolved(ApprovalResolved {
-                    thread_id: self.thread.id.clone(),
-                    approval_id: approval.id.clone(),
-                    decision: None,
-                }));
+                draft.events.push(closed(approval));
             }
         }
+        self.drop_looks(draft, id);
     }
+}
+
+/// What views are told of a question or interaction that nobody can answer any more.
+pub(super) fn closed(approval: &Approval) -> Event {
+    let thread_id = approval.thread.clone();
+    if approval.wait.is_some() {
+        let interaction_id = approval.id.clone();
+        return Event::InteractionResolved(InteractionResolved { thread_id, interaction_id, outcome: None });
+    }
+    Event::ApprovalResolved(ApprovalResolved { thread_id, approval_id: approval.id.clone(), decision: None })
 }

@@ -8,7 +8,7 @@ use panelot_gatekeeper as gate;
 use panelot_protocol::event::{Event, ItemStart};
 use panelot_protocol::snapshot::{ItemKind, ItemMeta};
 use panelot_records::node::ResultOutcome;
-use panelot_records::{Call as CallRecord, CallState, Run, RunState};
+use panelot_records::{Approval, Call as CallRecord, CallState, Run, RunState};
 use panelot_tools::{
     Call, Effect as ToolEffect, HostAccess, Target, TargetError, TargetFacts, TargetKind, is_secret_field,
     target_refusal,
@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::model::reminders_for;
 use super::outcome::Settled;
+use super::waits::wait_of;
 use super::{Context, Draft, LiveCall, ThreadMachine};
 use crate::input::TargetPhase;
 use crate::step::{Effect, TargetLookup};
@@ -44,9 +45,7 @@ impl ThreadMachine {
     }
 
     fn is_working(&self, id: &RunId) -> bool {
-        self.run(id).is_some_and(|run| {
-            run.batch.is_some() && matches!(run.state, RunState::Running | RunState::WaitingApproval)
-        })
+        self.run(id).is_some_and(|run| run.batch.is_some() && run.state.is_under_way())
     }
 
     /// The next call that may start: a read beside other reads, anything else alone and in its turn.
@@ -140,6 +139,9 @@ impl ThreadMachine {
         phase: TargetPhase,
         found: Result<TargetFacts, TargetError>,
     ) {
+        if phase == TargetPhase::Look {
+            return self.on_look_target(context, draft, item, found);
+        }
         let Some(id) = self.run_of_call(item).map(|run| run.id.clone()) else { return };
         if !self.calls.contains_key(item) {
             return;
@@ -189,16 +191,7 @@ impl ThreadMachine {
             _ => None,
         };
         if let Some(approval) = approved {
-            let target = approval.target.clone().and_then(|target| Target::from_json(target).ok());
-            let shown = gate::Approved {
-                tool: &approval.tool,
-                arguments: &approval.arguments,
-                origin: &approval.origin,
-                flags: &approval.flags,
-                target: target.as_ref(),
-                digest: &approval.digest,
-            };
-            return match gate::recheck(&shown, policy, &rules, &question) {
+            return match self.recheck(&approval, policy, &rules, &question) {
                 Ok(permit) => self.dispatch(context, draft, id, item, permit, facts),
                 Err(gate::Refusal::AskAgain(ask)) => self.ask(context, draft, id, item, facts, ask),
                 Err(gate::Refusal::Denied(denial)) => self.deny(context, draft, id, item, &denial),
@@ -214,6 +207,26 @@ impl ThreadMachine {
             gate::Verdict::Ask(ask) => self.ask(context, draft, id, item, facts, ask),
             gate::Verdict::Deny(denial) => self.deny(context, draft, id, item, &denial),
         }
+    }
+
+    /// Judges again what the person agreed to.
+    pub(super) fn recheck(
+        &self,
+        approval: &Approval,
+        policy: gate::Policy,
+        rules: &gate::Rules,
+        question: &gate::Question<'_>,
+    ) -> Result<gate::Permit, gate::Refusal> {
+        let target = approval.target.clone().and_then(|target| Target::from_json(target).ok());
+        let shown = gate::Approved {
+            tool: &approval.tool,
+            arguments: &approval.arguments,
+            origin: &approval.origin,
+            flags: &approval.flags,
+            target: target.as_ref(),
+            digest: &approval.digest,
+        };
+        gate::recheck(&shown, policy, rules, question)
     }
 
     /// What the newest look at the page said of the field that a call writes into.
@@ -253,6 +266,9 @@ impl ThreadMachine {
         if !permit.covers(call.name(), call.arguments()) {
             let settled = Settled::failed(wording::approval_stale(), json!({"type": "drift"}));
             return self.settle(context, draft, id, item, settled);
+        }
+        if let Some(wait) = wait_of(&call) {
+            return self.begin_wait(context, draft, id, item, permit, facts, wait);
         }
         let command = match call.command(permit.target()) {
             Ok(command) => command,

@@ -76,9 +76,13 @@ impl ThreadMachine {
         if let Some(late) = self.late.get(item).filter(|late| late.attempt == attempt).cloned() {
             return self.settle_late(context, draft, item, late, report);
         }
+        if self.on_look(context, draft, item, attempt, &report) {
+            return;
+        }
         let Some(id) = self.run_of_call(item).map(|run| run.id.clone()) else { return };
         let awaited = matches!(self.call_state(&id, item), Some(CallState::Dispatched { attempt: it, .. }) if *it == attempt);
         let Some(live) = self.calls.get(item).filter(|_| awaited).cloned() else { return };
+        self.close_elicitations(draft, &id);
         let outcome = judged_outcome(context, &live, report);
         let is_write = self.run(&id).is_some_and(|run| self.is_write(context, run, item));
         if let (ToolOutcome::Uncertain { .. }, true) = (&outcome, is_write) {

@@ -9,16 +9,13 @@ impl ThreadMachine {
     /// Takes up the open runs of a thread that was just read from the store.
     pub(crate) fn recover(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
         self.repair(context, draft);
-        let running: Vec<RunId> = self
-            .runs
-            .iter()
-            .filter(|run| matches!(run.state, RunState::Running | RunState::WaitingApproval))
-            .map(|run| run.id.clone())
-            .collect();
+        let running: Vec<RunId> =
+            self.runs.iter().filter(|run| run.state.is_under_way()).map(|run| run.id.clone()).collect();
         for id in running {
             self.recover_run(context, draft, &id);
         }
         self.expire_approvals(context, draft);
+        self.start_looks(context.now, draft);
         self.start_next(context, draft);
         // Nobody subscribes yet: the snapshot that a view asks for tells all this.
         draft.events.clear();
@@ -48,6 +45,7 @@ impl ThreadMachine {
                 };
             }
         }
+        self.recover_waits(context, draft, id);
         self.advance(context, draft, id);
     }
 }

@@ -2,16 +2,15 @@
 
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
 use panelot_protocol::snapshot::{ActiveItem, ActiveTurn, ItemKind, ItemMeta, ThreadSnapshot};
-use panelot_records::RunState;
 
 use super::ThreadMachine;
 use super::model::item_kind;
+use crate::directory::Directory;
 use crate::project;
 
 impl ThreadMachine {
-    pub(crate) fn snapshot(&self) -> ThreadSnapshot {
-        let working =
-            self.runs.iter().find(|run| matches!(run.state, RunState::Running | RunState::WaitingApproval));
+    pub(crate) fn snapshot(&self, directory: &Directory) -> ThreadSnapshot {
+        let working = self.runs.iter().find(|run| run.state.is_under_way());
         // The message that streams is told as an active item, not as its last checkpoint.
         let partial = working.filter(|_| self.model.is_some()).and_then(|run| run.partial);
         let stored: Vec<_> = self.nodes().iter().filter(|node| Some(node.seq) != partial).collect();
@@ -27,6 +26,8 @@ impl ThreadMachine {
             }),
             active_items: self.active_items(),
             pending_approvals: self.pending_approvals().map(project::approval).collect(),
+            pending_interactions: self.open_questions().filter_map(project::interaction).collect(),
+            draft: directory.draft(Some(self.id())),
             runs: self.runs.iter().map(|run| self.run_view(run)).collect(),
         }
     }

@@ -69,6 +69,7 @@ impl ThreadMachine {
             all_of(Table::Runs),
             all_of(Table::Approvals),
             all_of(Table::Grants),
+            Write::Delete(panelot_records::Key::draft(Some(thread))),
             Write::Delete(panelot_records::Key::thread(thread)),
         ]
     }

@@ -190,6 +190,17 @@ fn a_grant_covers_its_tool_on_its_origin_and_yields_to_rules() {
 }
 
 #[test]
+fn what_only_the_person_sees_is_no_sensitive_payload() {
+    let mut case = Case::new(tool("ask_user", Effect::Read, TargetKind::Browser, Level::Builtin), SHOP);
+    case.arguments = json!({"questions": [{"id": "a", "question": "Is 4111 1111 1111 1111 your card?"}]});
+    for policy in POLICIES {
+        case.policy = policy;
+        assert_eq!(case.word(), "allow", "{policy:?}");
+    }
+    assert_eq!(case.rules(&[("deny", "ask_user", "*")]).word(), "deny");
+}
+
+#[test]
 fn nothing_silences_a_sensitive_payload() {
     for (tool_name, arguments, field) in [
         ("type", json!({"text": "4111 1111 1111 1111"}), Field::Plain),

@@ -151,3 +151,36 @@ fn records_are_read_as_serde_reads_them() {
         "theme": "", "prompt": ""}),
     );
 }
+
+#[test]
+fn an_interaction_is_stored_beside_the_approvals_and_an_approval_of_before_is_none() {
+    let mut json = json!({
+        "id": "a", "thread": "t", "run": "r", "turn": "u", "item": "i", "revision": 1, "tool": "ask_user",
+        "arguments": {"questions": []}, "origin": "", "flags": [], "target": null, "preview": null, "digest": "",
+        "state": {"type": "answered", "response": {"kind": "submit", "value": {"q": "yes"}}, "at": 5},
+        "requestedAt": 1, "deadlineAt": 9, "wait": "ask_user"
+    });
+    let key = Key::approval(&thread_id(), &panelot_base::ApprovalId::new("a").unwrap());
+    let read = |json: &serde_json::Value| {
+        let row = Row { version: 1, revision: 1, json: json.to_string() };
+        Record::from_row(&key, &row).unwrap()
+    };
+    let record = read(&json);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&record.to_row().json).unwrap(), json);
+    json.as_object_mut().unwrap().remove("wait");
+    json["state"] = json!({"type": "pending"});
+    let Record::Approval(approval) = read(&json) else { panic!("not an approval") };
+    assert_eq!(approval.wait, None);
+}
+
+#[test]
+fn a_draft_lies_beside_the_settings_and_is_not_taken_for_them() {
+    for thread in [None, Some(thread_id())] {
+        let draft = crate::Draft { thread: thread.clone(), text: "so far".into() };
+        let row = Record::from(draft.clone()).to_row();
+        assert_eq!(Record::from_row(&Key::draft(thread.as_ref()), &row).unwrap(), Record::Draft(draft));
+        assert!(Record::from_row(&Key::settings(), &row).is_ok_and(|it| matches!(it, Record::Settings(_))));
+        let elsewhere = Key::draft(Some(&ThreadId::new("other").unwrap()));
+        assert!(Record::from_row(&elsewhere, &row).is_err());
+    }
+}

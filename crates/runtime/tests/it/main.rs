@@ -16,4 +16,5 @@ mod protocol;
 mod random;
 mod tree;
 mod turns;
+mod waits;
 mod world;

@@ -22,6 +22,7 @@ pub(crate) struct Mirror {
     items: BTreeMap<u64, Value>,
     active: BTreeMap<String, (String, String)>,
     pub(crate) approvals: BTreeMap<String, Value>,
+    pub(crate) interactions: BTreeMap<String, Value>,
     pub(crate) runs: BTreeMap<String, Value>,
     turn: Option<Value>,
     directory_at: Option<(u64, u64)>,
@@ -91,6 +92,7 @@ impl Mirror {
             .map(|(id, it)| (id, (text(&it["text"]), text(&it["reasoning"]))))
             .collect();
         self.approvals = keyed(&snapshot["pendingApprovals"], "approvalId");
+        self.interactions = keyed(&snapshot["pendingInteractions"], "interactionId");
         self.runs = keyed(&snapshot["runs"], "runId");
         self.turn = Some(snapshot["activeTurn"]["turnId"].clone()).filter(|turn| !turn.is_null());
     }
@@ -119,6 +121,16 @@ impl Mirror {
             }
             "approval.resolved" => {
                 self.approvals.remove(&text(&event["approvalId"]));
+            }
+            "interaction.request" => {
+                let wait = &event["interaction"];
+                if wait["kind"] != "mcp_elicitation" {
+                    self.active.remove(&text(&wait["itemId"]));
+                }
+                self.interactions.insert(text(&wait["interactionId"]), wait.clone());
+            }
+            "interaction.resolved" => {
+                self.interactions.remove(&text(&event["interactionId"]));
             }
             "run.updated" => {
                 let (id, run) = (text(&event["run"]["runId"]), &event["run"]);
@@ -152,7 +164,10 @@ impl Mirror {
             "activity.updated" => {
                 let activity = &message["activity"];
                 let id = text(&activity["threadId"]);
-                if activity["running"] == false && activity["pendingApprovals"] == 0 {
+                if activity["running"] == false
+                    && activity["pendingApprovals"] == 0
+                    && activity["pendingInteractions"] == 0
+                {
                     self.activity.remove(&id);
                 } else {
                     self.activity.insert(id, activity.clone());
@@ -183,6 +198,7 @@ impl Mirror {
         assert_eq!(newest(&self.items), newest(&fresh.items), "entries");
         assert_eq!(self.active, fresh.active, "items in flight");
         assert_eq!(self.approvals, fresh.approvals, "questions");
+        assert_eq!(self.interactions, fresh.interactions, "interactions");
         assert_eq!(self.runs, fresh.runs, "runs");
         assert_eq!(self.turn, fresh.turn, "the turn");
     }

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 use futures_executor::{LocalPool, LocalSpawner};
 use futures_util::task::LocalSpawnExt;
-use panelot_base::{SessionId, ThreadId, Timestamp};
-use panelot_engine::{ConnectionHandle, TargetLookup};
+use panelot_base::{ItemId, SessionId, ThreadId, Timestamp};
+use panelot_engine::{ConnectionHandle, PageSignal, TargetLookup};
 use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
 use panelot_provider::{HttpRequest, ResponseHead};
-use panelot_records::{Commit, Key, Scan};
+use panelot_records::{Commit, Key, Response, Scan};
 use panelot_runtime::{
     Answer, Body, BootFacts, Browser, Network, NetworkError, Ports, Runtime, StepTask, read_boot,
 };
@@ -149,6 +149,13 @@ pub(crate) struct Outside {
     /// Every write that reached the page.
     pub(crate) page_writes: RefCell<Vec<String>>,
     pub(crate) lookups: Cell<u32>,
+    /// What the page says to whoever reads it; none for a page that is only acted on.
+    pub(crate) page_text: RefCell<Option<String>>,
+    /// Times that it was read.
+    pub(crate) reads: Cell<u32>,
+    /// Whether the tab was closed.
+    pub(crate) tab_closed: Cell<bool>,
+    pub(crate) path: RefCell<String>,
     /// From this lookup on the browser never answers lookups.
     pub(crate) stall_lookup: Cell<Option<u32>>,
     /// Whether the page does what it is told and the answer is lost.
@@ -159,6 +166,7 @@ pub(crate) struct Outside {
     pub(crate) origin: RefCell<String>,
     pub(crate) alarm: Cell<Option<Timestamp>>,
     pub(crate) kept_alive: Cell<u32>,
+    pub(crate) reloads: Cell<u32>,
     /// Answers what no scripted reply is there for.
     pub(crate) provider: RefCell<Option<Provider>>,
     /// Decides what a page does; without it every page works.
@@ -282,7 +290,7 @@ impl WorldBrowser {
             tab_id,
             frame_id: 0,
             document_id: Some(self.0.document.borrow().clone()),
-            url: format!("{}/order", self.0.origin.borrow()),
+            url: format!("{}/{}", self.0.origin.borrow(), self.0.path.borrow()),
             origin: self.0.origin.borrow().clone(),
             title: "Order".into(),
         }
@@ -300,6 +308,9 @@ impl Browser for WorldBrowser {
             return Ok(TargetFacts { target: None, host_access: HostAccess::Granted });
         }
         let tab = lookup.call.tab_id().or(lookup.default_tab).ok_or(TargetError::NoDefaultTab)?;
+        if self.0.tab_closed.get() {
+            return Err(TargetError::TabGone { tab_id: tab });
+        }
         Ok(TargetFacts { target: Some(self.target(tab)), host_access: HostAccess::Granted })
     }
 
@@ -338,6 +349,18 @@ impl WorldBrowser {
             Command::Navigate { tab_id, url } => {
                 self.0.page_writes.borrow_mut().push(format!("navigate {url}"));
                 Report::Navigated(self.target(tab_id.unwrap_or(9)))
+            }
+            Command::Page { action: panelot_page_protocol::Action::ReadPage {}, .. }
+                if self.0.page_text.borrow().is_some() =>
+            {
+                self.0.reads.set(self.0.reads.get() + 1);
+                let text = self.0.page_text.borrow().clone();
+                Report::Page(Ok(panelot_page_protocol::ActionResult::Page {
+                    page: serde_json::from_value(json!({"url": "https://shop.test/order", "title": "Order",
+                        "loading": false, "viewport": {"width": 1, "height": 1, "scrollY": 0, "pageHeight": 1},
+                        "nodes": [{"type": "text", "depth": 0, "text": text}]}))
+                    .unwrap(),
+                }))
             }
             Command::Page { target, action } => {
                 self.0
@@ -413,6 +436,9 @@ impl Ports for WorldPorts {
     fn keep_alive(&self) {
         self.outside.kept_alive.set(self.outside.kept_alive.get() + 1);
     }
+    fn reload(&self) {
+        self.outside.reloads.set(self.outside.reloads.get() + 1);
+    }
     fn entering(&self, _: Option<&ThreadId>) {}
     fn log(&self, _: &str) {}
     #[cfg(feature = "failpoints")]
@@ -439,6 +465,7 @@ impl World {
         outside.clock.now.set(1_000_000);
         outside.document.replace("doc-1".into());
         outside.origin.replace("https://shop.test".into());
+        outside.path.replace("order".into());
         let mut world = Self::start(outside, MemoryStore::new(), 1);
         world.open_view(1);
         world.send(
@@ -537,6 +564,28 @@ impl World {
         id
     }
 
+    /// Something happens in a tab.
+    pub(crate) fn page_signal(&self, tab: u32, signal: PageSignal) {
+        self.runtime.page_signal(tab, signal);
+    }
+
+    /// A new version waits.
+    pub(crate) fn update_available(&self) {
+        self.runtime.update_available("2.0.0".into());
+    }
+
+    /// A server asks the person something; what it hears comes later.
+    pub(crate) fn elicit(&self, thread: ThreadId, item: ItemId, asked: Value) -> Rc<RefCell<Vec<Response>>> {
+        let (runtime, answers) = (Rc::clone(&self.runtime), Rc::new(RefCell::new(Vec::new())));
+        let heard = Rc::clone(&answers);
+        let task = async move {
+            let answer = runtime.elicit(thread, item, 1, asked).await;
+            heard.borrow_mut().push(answer);
+        };
+        self.pool.spawner().spawn_local(task).unwrap();
+        answers
+    }
+
     /// Runs everything that needs no time.
     pub(crate) fn run(&mut self) {
         self.pool.run_until_stalled();
@@ -587,6 +636,12 @@ impl World {
             .collect();
         assert_eq!(answers.len(), 1, "answers to {submission}: {answers:?}");
         answers[0].clone()
+    }
+
+    /// The newest acknowledgement of a submission that view 1 was sent.
+    pub(crate) fn acknowledged(&self, submission: &str) -> Value {
+        let acks = self.seen(1, "command.ack");
+        acks.into_iter().rfind(|it| it["submissionId"] == submission).expect("an acknowledgement")
     }
 
     /// Creates a thread with a first message beside tab 7; returns its id.

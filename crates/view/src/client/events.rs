@@ -107,7 +107,9 @@ impl Client {
                 directory.threads.insert(it.thread.id.clone(), it.thread);
             }
             Event::ActivityUpdated(it) => {
-                let quiet = !it.activity.running && it.activity.pending_approvals == 0;
+                let quiet = !it.activity.running
+                    && it.activity.pending_approvals == 0
+                    && it.activity.pending_interactions == 0;
                 if quiet {
                     directory.activity.remove(&it.activity.thread_id);
                 } else {

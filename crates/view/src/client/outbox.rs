@@ -189,6 +189,7 @@ pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
         Op::ThreadCreate(_) | Op::TurnSubmit(_) | Op::TurnFork(_) => CommandKind::Submit,
         Op::TurnInterrupt(_) => CommandKind::Stop,
         Op::ApprovalResponse(it) => CommandKind::Answer(it.approval_id.clone()),
+        Op::InteractionResponse(it) => CommandKind::Answer(it.interaction_id.clone()),
         Op::RunResume(it) => CommandKind::Resume(it.run_id.clone()),
         Op::RunResolveUncertain(it) => CommandKind::Resolve(it.run_id.clone()),
         Op::ThreadDelete(it) => CommandKind::Delete(it.thread_id.clone()),
@@ -199,11 +200,13 @@ pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
             CommandKind::Settings
         }
         Op::ConnectionVerify(it) => CommandKind::Verify(it.connection_id.clone()),
-        Op::Initialize(_)
+        Op::DraftUpdate(_)
+        | Op::Initialize(_)
         | Op::Ping(_)
         | Op::SettingsGet(_)
         | Op::ThreadHistory(_)
-        | Op::ThreadSubscribe(_) => {
+        | Op::ThreadSubscribe(_)
+        | Op::UpdateApply(_) => {
             return None;
         }
     })

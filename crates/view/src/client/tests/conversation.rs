@@ -252,7 +252,8 @@ fn the_list_is_kept_sorted_and_a_gap_in_it_asks_for_everything_again() {
         engine.directory(Event::DirectoryThread(DirectoryThread { thread: meta("t", 20, false) }), 2),
     );
     assert_eq!(order(&rig), ["pinned", "t", "new"]);
-    let working = Activity { thread_id: thread("t"), running: true, pending_approvals: 1 };
+    let working =
+        Activity { thread_id: thread("t"), running: true, pending_approvals: 1, pending_interactions: 0 };
     let activity = |activity: Activity| Event::ActivityUpdated(ActivityUpdated { activity });
     rig.message(engine.directory(activity(working.clone()), 3));
     assert_eq!(rig.model().directory.activity(&thread("t")), Some(&working));

@@ -94,7 +94,7 @@ impl Engine {
             submission_id: submission_id.clone(),
             protocol: PROTOCOL.into(),
             schema_hash: SCHEMA_HASH.into(),
-            directory: DirectorySnapshot { threads: self.threads.clone(), activity: Vec::new() },
+            directory: DirectorySnapshot { threads: self.threads.clone(), ..DirectorySnapshot::default() },
             settings: SettingsView { revision: 1, ..SettingsView::default() },
         });
         self.directory(event, self.directory_sequence)
@@ -114,6 +114,8 @@ impl Engine {
             active_turn: self.active_turn.clone(),
             active_items: self.active_items.clone(),
             pending_approvals: self.approvals.clone(),
+            pending_interactions: Vec::new(),
+            draft: String::new(),
             runs: self.runs.clone(),
         };
         let cursor = StreamCursor { thread_id: self.id.clone(), epoch: self.epoch, sequence: self.sequence };
