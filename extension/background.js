@@ -88,6 +88,8 @@ async function boot(trapped) {
     await engine.start(JSON.stringify({ quarantined, bootCount: boots, trapped: trapped ?? undefined, epoch, session }));
     if (number !== boots || state !== "booting") return;
     state = "live";
+    // Not in the first turn: it need not wake a worker, for Chrome updates one that sleeps by itself.
+    if (number === 1) chrome.runtime.onUpdateAvailable.addListener((...args) => forward("runtime.onUpdateAvailable", args));
     while (queue.length > 0 && state === "live") deliver(...queue.shift());
   } catch (error) {
     if (number === boots) recover(error);
