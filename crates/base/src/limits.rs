@@ -2,6 +2,8 @@
 
 /// Queued runs of one thread, beyond the one that runs: enough for a burst of thoughts, few enough to read in the dock.
 pub const QUEUED_RUNS_MAX: usize = 8;
+/// Messages that may be added to a turn before the model has read them; the run's row holds them until then.
+pub const STEERS_MAX: usize = 16;
 /// Operations of one thread that may wait for the engine before further ones are refused as `overloaded`.
 pub const WAITING_OPS_MAX: usize = 32;
 /// How long deltas of one item are gathered before one event is sent: one frame at 60 Hz.

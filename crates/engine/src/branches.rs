@@ -114,6 +114,7 @@ mod tests {
                         text: String::new(),
                         default_tab: None,
                         submission: SubmissionId::new("s").unwrap(),
+                        steered: false,
                     },
                 });
                 (self.0.leaf, self.0.next_seq) = (Some(seq), seq + 1);

@@ -3,10 +3,10 @@
 //! Whatever was interrupted: each call gets exactly one result, orphan results are dropped, empty messages are left
 //! out, and everything that neither the person nor the engine wrote stands inside a fence.
 
-use panelot_base::SortedMap;
 use panelot_base::digest::sha256_hex;
 use panelot_base::json::{FromJson, ToJson};
 use panelot_base::limits::FAILURES_REMIND;
+use panelot_base::{SortedMap, TurnId};
 use panelot_gatekeeper as gate;
 use panelot_prompts::{Layers, Nonce, fence, submission_tab, wording};
 use panelot_provider::{Message, Parameters, Part, Request, ToolCall, ToolSchema};
@@ -73,11 +73,11 @@ pub fn assemble(
     }
     let finalizing = reminders.contains(&Reminder::Finalize);
     for reminder in reminders {
-        builder.push_user(vec![Part::text(reminder_text(*reminder))]);
+        builder.push_user(vec![Part::text(reminder_text(reminder, path))]);
     }
     // A path that ends with the model's own words (a resumed answer) needs somebody else to speak last.
     if matches!(builder.messages.last(), Some(Message::Assistant { .. })) {
-        builder.push_user(vec![Part::text(reminder_text(Reminder::ContinueAnswer))]);
+        builder.push_user(vec![Part::text(wording::continue_answer())]);
     }
     let tools = if finalizing { Vec::new() } else { tools_of(environment) };
     Request {
@@ -96,8 +96,15 @@ fn tools_of(environment: &Environment) -> Vec<ToolSchema> {
     environment.tools.iter().filter_map(|tool| ToolSchema::from_json(tool.clone()).ok()).collect()
 }
 
-fn reminder_text(reminder: Reminder) -> String {
+fn reminder_text(reminder: &Reminder, path: &[Node]) -> String {
+    let opening = |turn: &TurnId| {
+        path.iter().filter(|node| node.turn == *turn).find_map(|node| match &node.body {
+            Body::User { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+    };
     match reminder {
+        Reminder::ResumeEarlier(turn) => wording::resume_earlier(opening(turn)),
         Reminder::ContinueAnswer => wording::continue_answer(),
         Reminder::ChangeApproach => wording::failure_reminder(FAILURES_REMIND),
         Reminder::Finalize => wording::finalization(panelot_base::limits::FAILURES_STOP),

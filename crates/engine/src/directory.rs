@@ -63,10 +63,9 @@ impl Directory {
         SettingsView {
             revision: self.settings.revision,
             connections: self.connections.values().map(project::connection).collect(),
-            default_model: self.settings.default_model.as_ref().map(|choice| WireChoice {
-                connection_id: choice.connection.clone(),
-                model_id: Text::clipped(&choice.model),
-            }),
+            default_model: self.settings.default_model.as_ref().map(project::model_choice),
+            task_model: self.settings.task_model.as_ref().map(project::model_choice),
+            turn_token_budget: self.settings.turn_token_budget,
             policy: unword(&self.settings.policy),
             language: unword(&self.settings.language),
             theme: unword(&self.settings.theme),
@@ -175,20 +174,20 @@ impl Directory {
                 self.connections.remove(&id);
                 writes.push(Write::Delete(Key::connection(&id)));
                 writes.push(Write::Delete(Key::secret(&id)));
-                if self.settings.default_model.as_ref().is_some_and(|choice| choice.connection == id) {
-                    self.settings.default_model = None;
+                for model in [&mut self.settings.default_model, &mut self.settings.task_model] {
+                    if model.as_ref().is_some_and(|choice| choice.connection == id) {
+                        *model = None;
+                    }
                 }
             }
             SettingsChange::SetDefaultModel { model } => {
-                if let Some(choice) = &model
-                    && !self.connections.contains_key(&choice.connection_id)
-                {
-                    return Err(Refused::new(
-                        ErrorCode::InvalidCommand,
-                        "that connection does not exist any more",
-                    ));
-                }
-                self.settings.default_model = model.as_ref().map(choice_record);
+                self.settings.default_model = self.known_choice(model.as_ref())?;
+            }
+            SettingsChange::SetTaskModel { model } => {
+                self.settings.task_model = self.known_choice(model.as_ref())?;
+            }
+            SettingsChange::SetTurnTokenBudget { tokens } => {
+                self.settings.turn_token_budget = tokens.filter(|tokens| *tokens > 0);
             }
             SettingsChange::SetPolicy { policy } => self.settings.policy = word(&policy),
             SettingsChange::SetLanguage { language } => self.settings.language = word(&language),
@@ -196,6 +195,14 @@ impl Directory {
             SettingsChange::SetPrompt { prompt } => self.settings.prompt = prompt.into_string(),
         }
         Ok(())
+    }
+
+    fn known_choice(&self, choice: Option<&WireChoice>) -> Result<Option<ModelChoice>, Refused> {
+        if choice.is_some_and(|choice| !self.connections.contains_key(&choice.connection_id)) {
+            let why = "that connection does not exist any more";
+            return Err(Refused::new(ErrorCode::InvalidCommand, why));
+        }
+        Ok(choice.map(choice_record))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one wire message, taken apart once")]

@@ -617,6 +617,7 @@ impl Engine {
                 submission: &command.message.submission_id,
                 input,
                 overrides: &create.overrides,
+                supersedes: true,
             };
             draft.writes.extend(context.directory.take_draft(None));
             admitted = match machine.submit(&mut context, &mut draft, submission) {
@@ -741,20 +742,31 @@ fn dispatch_command(
     op: Op,
     found: Option<Found>,
 ) -> Result<Admitted, Refused> {
+    let supersedes = !matches!(op, Op::TurnEnqueue(_));
     let submission = |input, overrides| Submission {
         client: &command.client,
         submission: &command.message.submission_id,
         input,
         overrides,
+        supersedes,
     };
     match op {
-        Op::TurnSubmit(it) => machine.submit(context, draft, submission(it.input, &it.overrides)),
+        Op::TurnSubmit(it) | Op::TurnEnqueue(it) => {
+            machine.submit(context, draft, submission(it.input, &it.overrides))
+        }
         Op::TurnFork(it) => {
             machine.fork_turn(context, draft, submission(it.input, &it.overrides), it.sibling_of, found)
         }
         Op::ThreadUpdate(update) => Ok(machine.update(draft, update)),
-        Op::ThreadSelectBranch(it) => machine.select_branch(draft, it.node, found),
+        Op::ThreadSelectBranch(it) => machine.select_branch(context, draft, it.node, found),
         Op::MessageDelete(it) => machine.remove_message(draft, it.node, found),
+        Op::TurnSteer(steer) => {
+            machine.steer(&command.message.submission_id, &steer.expected_turn_id, steer.input)
+        }
+        Op::QueueUpdate(update) => {
+            machine.update_queued(context, &update.run_id, update.input, update.overrides.as_ref())
+        }
+        Op::QueueRemove(remove) => machine.remove_queued(context, draft, &remove.run_id),
         Op::TurnInterrupt(_) => Ok(machine.interrupt(context, draft)),
         Op::ApprovalResponse(response) => {
             let decision = project::decision_record(&response.decision);

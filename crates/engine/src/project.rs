@@ -4,10 +4,11 @@ use panelot_base::json::{FromJson, word};
 use panelot_base::limits::NOTE_CHARS_MAX;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
-use panelot_protocol::op::{ApprovalDecision, InteractionAnswer, TabIdentity};
-use panelot_protocol::settings as wire_settings;
+use panelot_protocol::op::{ApprovalDecision, InteractionAnswer, TabIdentity, TurnOverrides};
+use panelot_protocol::settings::{self as wire_settings, PermissionPolicy};
 use panelot_protocol::snapshot as wire;
 use panelot_records::node::{self, Body, NoticeKind, ResultOutcome};
+use panelot_records::run::{ModelChoice, Overrides, Steer};
 use panelot_records::{
     Approval, Connection, Decision, Grant, Node, Response, Rule, Run, RunState, Thread, WaitKind,
 };
@@ -72,10 +73,11 @@ pub(crate) fn stored_call(call: &node::StoredCall) -> wire::CallView {
 /// `thread` is the head of the node's conversation, which knows the other versions of a message.
 pub(crate) fn item(thread: &Thread, node: &Node) -> wire::SnapshotItem {
     let body = match &node.body {
-        Body::User { text, default_tab, submission } => wire::ItemBody::UserMessage {
+        Body::User { text, default_tab, submission, steered } => wire::ItemBody::UserMessage {
             text: text.clone(),
             default_tab: default_tab.as_ref().map(tab),
             submission_id: submission.clone(),
+            steered: *steered,
         },
         Body::Assistant { item, text, reasoning, calls, connection, model, usage: spent, incomplete } => {
             wire::ItemBody::AssistantMessage {
@@ -133,6 +135,7 @@ const fn notice(kind: NoticeKind) -> wire::NoticeKind {
     match kind {
         NoticeKind::ModelError => wire::NoticeKind::ModelError,
         NoticeKind::TooManyFailures => wire::NoticeKind::TooManyFailures,
+        NoticeKind::Looping => wire::NoticeKind::Looping,
         NoticeKind::Repaired => wire::NoticeKind::Repaired,
         NoticeKind::Summarized => wire::NoticeKind::Summarized,
     }
@@ -240,15 +243,42 @@ pub(crate) const fn run_state(state: RunState) -> wire::RunState {
     }
 }
 
+/// What the person chose for one message, as views see it.
+fn overrides(overrides: &Overrides) -> TurnOverrides {
+    TurnOverrides {
+        model: overrides.model.as_ref().map(model_choice),
+        permission_policy: overrides
+            .policy
+            .as_deref()
+            .and_then(|policy| PermissionPolicy::from_json(Value::from(policy)).ok()),
+    }
+}
+
+pub(crate) fn model_choice(choice: &ModelChoice) -> wire_settings::ModelChoice {
+    wire_settings::ModelChoice {
+        connection_id: choice.connection.clone(),
+        model_id: Text::clipped(&choice.model),
+    }
+}
+
 /// `uncertain` is the call whose end was not seen, which the caller finds in the batch's assistant message.
-pub(crate) fn run(run: &Run, uncertain: Option<&node::StoredCall>) -> wire::RunView {
+pub(crate) fn run(run: &Run, uncertain: Option<&node::StoredCall>, steerable: bool) -> wire::RunView {
+    let steer = |it: &Steer| wire::SteerView { submission_id: it.submission.clone(), text: it.text.clone() };
     wire::RunView {
         run_id: run.id.clone(),
         turn_id: run.turn.clone(),
         state: run_state(run.state),
         revision: run.revision,
         queued_text: run.queued_text.clone(),
+        order: run.order,
+        overrides: if run.queued_text.is_some() {
+            overrides(&run.overrides)
+        } else {
+            TurnOverrides::default()
+        },
         submission_id: run.submission.clone(),
+        steerable,
+        pending_steers: run.steers.iter().map(steer).collect(),
         uncertain: uncertain.map(stored_call),
         error: run.error.as_ref().map(|error| wire::ErrorView {
             code: code_from_text(&error.code),

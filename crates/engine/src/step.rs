@@ -1,7 +1,7 @@
 //! What the engine wants: one commit, and effects that wait for it.
 
 use panelot_base::{
-    ConnectionId, EnvironmentDigest, ItemId, ModelCallId, RunId, SafeUrl, SubmissionId, ThreadId,
+    ConnectionId, EnvironmentDigest, ItemId, ModelCallId, RunId, SafeUrl, SubmissionId, ThreadId, TurnId,
 };
 use panelot_gatekeeper::Permit;
 use panelot_protocol::{EventMessage, OpMessage};
@@ -29,10 +29,12 @@ pub struct Step {
 pub type Audience = Vec<ConnectionHandle>;
 
 /// How a model is told something that is not part of the conversation's record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reminder {
     /// Its previous answer was cut off; go on from there.
     ContinueAnswer,
+    /// The turn that was cut off is not the newest one any more: take it up again.
+    ResumeEarlier(TurnId),
     /// Several calls failed in a row: change the approach.
     ChangeApproach,
     /// Too many calls failed: sum up, without tools.

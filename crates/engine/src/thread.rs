@@ -9,6 +9,7 @@ mod calls;
 mod compaction;
 mod model;
 mod outcome;
+mod queue;
 mod repair;
 mod restore;
 mod resume;
@@ -309,7 +310,7 @@ impl ThreadMachine {
                 .map(|call| &call.item)
         });
         let call = uncertain.and_then(|item| self.stored_call(run, item));
-        project::run(run, call.as_ref())
+        project::run(run, call.as_ref(), self.is_steerable(run))
     }
 
     /// The earliest moment at which the machine wants to be woken.

@@ -5,6 +5,9 @@
 
 use panelot_base::limits::NOTE_CHARS_MAX;
 
+/// Characters of a message by which it is told from others.
+const OPENING_CHARS_MAX: usize = 200;
+
 /// The person refused the call. `note` is what they wrote with it: their words, so not fenced.
 #[must_use]
 pub fn declined(note: Option<&str>) -> String {
@@ -148,6 +151,17 @@ pub fn continue_answer() -> String {
     "[panelot reminder] Your previous answer was cut off before its end. Go on from exactly where it stops: do not repeat what is \
      already there, and do not mention the interruption."
         .to_owned()
+}
+
+/// A turn was cut off by a crash and others followed it; now it goes on. `opening` is the person's message that began it.
+#[must_use]
+pub fn resume_earlier(opening: Option<&str>) -> String {
+    let opening: String = opening.unwrap_or_default().chars().take(OPENING_CHARS_MAX).collect();
+    format!(
+        "[panelot reminder] An earlier message of the person was interrupted before it was dealt with, and they want it taken up \
+         again now. It began: \"{}\". What was done for it so far stands above. Look at how things are now, then go on with it.",
+        opening.trim()
+    )
 }
 
 /// A reminder after `failures` failed calls in a row.

@@ -10,7 +10,7 @@ use crate::op::ApprovalDecision;
 use crate::settings::SettingsView;
 use crate::snapshot::{
     Activity, ApprovalView, DirectorySnapshot, ErrorView, InteractionOutcome, InteractionView, ItemKind,
-    ItemMeta, RunView, SnapshotItem, StopReason, ThreadMeta, ThreadSnapshot, Usage,
+    ItemMeta, RunView, SnapshotItem, StopReason, ThreadMeta, ThreadSnapshot, TurnKind, Usage,
 };
 
 /// Why something was refused or failed.
@@ -176,8 +176,11 @@ pub struct TurnStart {
     pub thread_id: ThreadId,
     /// The turn.
     pub turn_id: TurnId,
-    /// Its run.
+    /// Its run; of the turn that looks for a title, the run that it names the thread after.
     pub run_id: RunId,
+    /// What it is for.
+    #[serde(default)]
+    pub turn_kind: TurnKind,
 }
 
 /// A turn ended, or stands still until the person says something.

@@ -1,7 +1,7 @@
 //! What a view may ask of the engine.
 
 use panelot_base::json::{FromJson, JsonError, ToJson};
-use panelot_base::{ApprovalId, ClientId, ConnectionId, RuleId, RunId, ThreadId, Timestamp};
+use panelot_base::{ApprovalId, ClientId, ConnectionId, RuleId, RunId, ThreadId, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -283,6 +283,33 @@ pub struct TurnSubmit {
     pub overrides: TurnOverrides,
 }
 
+/// Adds a message to the turn that is under way; the model reads it with its next request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteer {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The turn that the person saw; the message is not meant for another one.
+    pub expected_turn_id: TurnId,
+    /// The message.
+    pub input: UserInput,
+}
+
+/// Changes a message that waits in the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueUpdate {
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The run that waits.
+    pub run_id: RunId,
+    /// The message now. Without a browser context the tab that it was sent beside stays.
+    pub input: UserInput,
+    /// The choices for it now; absent leaves them as they are.
+    #[serde(default)]
+    pub overrides: Option<TurnOverrides>,
+}
+
 /// Names a run of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -448,13 +475,17 @@ ops! {
     "message.delete" MessageDelete(ThreadNode) Thread Durable;
     /// Asks for a sign of life.
     "ping" Ping(Nothing) Connection None;
+    /// Takes a message out of the queue, or gives an interrupted run up.
+    "queue.remove" QueueRemove(RunOnly) Thread Durable;
+    /// Changes a message that waits in the queue.
+    "queue.update" QueueUpdate(QueueUpdate) Thread Durable;
     /// Adds or changes a permission rule.
     "rule.put" RulePut(RulePut) Directory Durable;
     /// Removes a permission rule.
     "rule.remove" RuleRemove(RuleRemove) Directory Durable;
     /// Says what became of an uncertain write.
     "run.resolveUncertain" RunResolveUncertain(RunResolveUncertain) Thread Durable;
-    /// Goes on with an interrupted run.
+    /// Goes on with a run that is interrupted or has used up its token budget.
     "run.resume" RunResume(RunOnly) Thread Durable;
     /// Asks for the settings.
     "settings.get" SettingsGet(Nothing) Directory None;
@@ -474,10 +505,14 @@ ops! {
     "thread.subscribe" ThreadSubscribe(ThreadOnly) Thread None;
     /// Changes what the list says of a thread.
     "thread.update" ThreadUpdate(ThreadUpdate) Thread Durable;
+    /// Sends a message behind what is under way, and leaves what is interrupted as it is.
+    "turn.enqueue" TurnEnqueue(TurnSubmit) Thread Durable;
     /// Sends another version of an earlier message.
     "turn.fork" TurnFork(TurnFork) Thread Durable;
     /// Stops what a thread does.
     "turn.interrupt" TurnInterrupt(ThreadOnly) Thread Durable;
+    /// Adds a message to the turn under way.
+    "turn.steer" TurnSteer(TurnSteer) Thread Durable;
     /// Sends a message.
     "turn.submit" TurnSubmit(TurnSubmit) Thread Durable;
     /// Installs a waiting update now, whatever is under way.
@@ -493,7 +528,8 @@ impl Op {
             Self::DraftUpdate(it) => it.thread_id.as_ref(),
             Self::InteractionResponse(it) => Some(&it.thread_id),
             Self::RunResolveUncertain(it) => Some(&it.thread_id),
-            Self::RunResume(it) => Some(&it.thread_id),
+            Self::QueueUpdate(it) => Some(&it.thread_id),
+            Self::QueueRemove(it) | Self::RunResume(it) => Some(&it.thread_id),
             Self::ThreadDelete(it) | Self::ThreadSubscribe(it) | Self::TurnInterrupt(it) => {
                 Some(&it.thread_id)
             }
@@ -503,7 +539,8 @@ impl Op {
             }
             Self::ThreadUpdate(it) => Some(&it.thread_id),
             Self::TurnFork(it) => Some(&it.thread_id),
-            Self::TurnSubmit(it) => Some(&it.thread_id),
+            Self::TurnSteer(it) => Some(&it.thread_id),
+            Self::TurnEnqueue(it) | Self::TurnSubmit(it) => Some(&it.thread_id),
             Self::ConnectionVerify(_)
             | Self::GrantRevoke(_)
             | Self::Initialize(_)
@@ -524,7 +561,6 @@ impl Op {
             Self::ThreadCreate(it) if it.input.as_ref().is_some_and(blank) => {
                 Err("input.text: must not be blank")
             }
-            Self::TurnSubmit(it) if blank(&it.input) => Err("input.text: must not be blank"),
             Self::TurnFork(it) if blank(&it.input) => Err("input.text: must not be blank"),
             Self::ThreadUpdate(it) if it.title.as_ref().is_some_and(|title| title.trim().is_empty()) => {
                 Err("title: must not be blank")
@@ -532,6 +568,11 @@ impl Op {
             Self::ThreadUpdate(it) if it.tags.as_ref().is_some_and(|tags| tags.len() > 16) => {
                 Err("tags: at most 16 expected")
             }
+            Self::TurnEnqueue(it) | Self::TurnSubmit(it) if blank(&it.input) => {
+                Err("input.text: must not be blank")
+            }
+            Self::TurnSteer(it) if blank(&it.input) => Err("input.text: must not be blank"),
+            Self::QueueUpdate(it) if blank(&it.input) => Err("input.text: must not be blank"),
             Self::SettingsUpdate(it) if it.changes.is_empty() || it.changes.len() > 64 => {
                 Err("changes: 1 to 64 changes expected")
             }

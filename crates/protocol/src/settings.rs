@@ -130,6 +130,12 @@ pub struct SettingsView {
     pub connections: Vec<ConnectionView>,
     /// The model that new messages use.
     pub default_model: Option<ModelChoice>,
+    /// The model for small tasks such as titles; none for the one that the message uses.
+    #[serde(default)]
+    pub task_model: Option<ModelChoice>,
+    /// Tokens after which a turn pauses; none for no bound.
+    #[serde(default)]
+    pub turn_token_budget: Option<u64>,
     /// When the agent must ask.
     pub policy: PermissionPolicy,
     /// The language of the interface.
@@ -220,6 +226,16 @@ pub enum SettingsChange {
     SetDefaultModel {
         /// Which; none for "the first there is".
         model: Option<ModelChoice>,
+    },
+    /// Choose the model for small tasks such as titles.
+    SetTaskModel {
+        /// Which; none for the one that the message uses.
+        model: Option<ModelChoice>,
+    },
+    /// Bound the tokens of a turn. Turns under way keep the bound that they began with.
+    SetTurnTokenBudget {
+        /// Input and output tokens after which a turn pauses; none for no bound.
+        tokens: Option<u64>,
     },
     /// Choose when the agent must ask.
     SetPolicy {

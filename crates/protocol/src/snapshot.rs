@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::op::{ApprovalDecision, TabIdentity};
+use crate::op::{ApprovalDecision, TabIdentity, TurnOverrides};
 
 /// Tokens of one model call, as the provider reported them.
 #[derive(
@@ -24,6 +24,19 @@ pub struct Usage {
     /// Input tokens written to a cache.
     #[serde(default)]
     pub cache_write: u64,
+}
+
+/// What a turn is for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnKind {
+    /// It answers a message.
+    #[default]
+    User,
+    /// A model looks for the thread's title, beside everything else; no message can be added to it.
+    Title,
 }
 
 /// Why a turn ended.
@@ -108,6 +121,8 @@ pub enum NoticeKind {
     ModelError,
     /// The run ended after repeated failures.
     TooManyFailures,
+    /// The run ended because it repeated the same calls although nothing changed.
+    Looping,
     /// The record of this conversation was repaired; details say what: `branchCut` (older messages are lost),
     /// `leafLost`, `resultsMissing`.
     Repaired,
@@ -129,6 +144,9 @@ pub enum ItemBody {
         default_tab: Option<TabIdentity>,
         /// The command that brought it; a view's optimistic echo is matched by it.
         submission_id: SubmissionId,
+        /// Added to a turn that was under way.
+        #[serde(default)]
+        steered: bool,
     },
     /// What the model wrote.
     #[serde(rename_all = "camelCase")]
@@ -339,6 +357,16 @@ pub struct InteractionView {
     pub deadline_at: Timestamp,
 }
 
+/// A message that was added to a turn and that the model has not been given yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SteerView {
+    /// The command that brought it; the entry that it becomes carries the same.
+    pub submission_id: SubmissionId,
+    /// The message.
+    pub text: String,
+}
+
 /// A run as views see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -354,8 +382,20 @@ pub struct RunView {
     /// The message, while it waits in the queue.
     #[serde(default)]
     pub queued_text: Option<String>,
+    /// Its place in the thread's order of admission: the queue is worked off in this order.
+    #[serde(default)]
+    pub order: u64,
+    /// What the person chose for it, while it waits in the queue.
+    #[serde(default)]
+    pub overrides: TurnOverrides,
     /// The command that brought it.
     pub submission_id: SubmissionId,
+    /// Whether a message can be added to its turn now.
+    #[serde(default)]
+    pub steerable: bool,
+    /// Messages that were added and that the model has not been given yet, in order.
+    #[serde(default)]
+    pub pending_steers: Vec<SteerView>,
     /// The call whose end was not seen.
     #[serde(default)]
     pub uncertain: Option<CallView>,

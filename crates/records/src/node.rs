@@ -87,6 +87,9 @@ pub enum Body {
         default_tab: Option<TabIdentity>,
         /// The command that brought it; views match their optimistic echo by it.
         submission: SubmissionId,
+        /// Added to a turn that was under way.
+        #[serde(default)]
+        steered: bool,
     },
     /// What the model wrote, with the whole list of the calls it asked for.
     #[serde(rename_all = "camelCase")]
@@ -170,6 +173,8 @@ pub enum NoticeKind {
     ModelError,
     /// The run ended after repeated failures.
     TooManyFailures,
+    /// The run ended because it repeated the same calls although nothing changed.
+    Looping,
     /// The record of this conversation was repaired.
     Repaired,
     /// What lies before reaches the model as a summary from here on.

@@ -165,6 +165,19 @@ pub struct RunError {
     pub provider: Option<Value>,
 }
 
+/// A message that was added to a run under way. It becomes a node before the next request to the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub struct Steer {
+    /// With which command it came.
+    pub submission: SubmissionId,
+    /// The text.
+    pub text: String,
+    /// The tab in front when it was sent.
+    #[serde(default)]
+    pub default_tab: Option<TabIdentity>,
+}
+
 /// One submitted message on its way to an answer. Small: what it is bound to lies in its [`Environment`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
@@ -215,6 +228,15 @@ pub struct Run {
     /// Tool calls that failed in a row.
     #[serde(default)]
     pub failures: u32,
+    /// Messages that were added and are not in a node yet, in the order of their admission.
+    #[serde(default)]
+    pub steers: Vec<Steer>,
+    /// Fingerprints of the newest calls with what came back, oldest first: a loop shows in them.
+    #[serde(default)]
+    pub trail: Vec<u32>,
+    /// Tokens after which it pauses, counted from its beginning; none for no bound.
+    #[serde(default)]
+    pub token_limit: Option<u64>,
     /// What it has used.
     #[serde(default)]
     pub usage: Usage,

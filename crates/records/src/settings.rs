@@ -14,6 +14,10 @@ pub struct Settings {
     pub revision: u64,
     /// The model that new messages use.
     pub default_model: Option<ModelChoice>,
+    /// The model for small tasks; none for the one that the message uses.
+    pub task_model: Option<ModelChoice>,
+    /// Tokens after which a turn pauses; none for no bound.
+    pub turn_token_budget: Option<u64>,
     /// `always`, `untrusted` or `auto`; empty means `untrusted`.
     pub policy: String,
     /// BCP 47 tag of the interface language, empty for the browser's.

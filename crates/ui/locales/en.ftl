@@ -74,6 +74,7 @@ code = Code
 image = Image: {alt}
 image-from = Image from {host}
 notice-too-many-failures = Panelot stopped after several failed steps in a row.
+notice-looping = Panelot stopped because the same steps brought nothing new.
 notice-repaired = The record of this chat was repaired.
 notice-summarized = The model reads a summary of what stands above from here on.
 

@@ -74,6 +74,7 @@ code = 代码
 image = 图片：{alt}
 image-from = 来自 {host} 的图片
 notice-too-many-failures = 连续多个步骤失败，Panelot 已停止。
+notice-looping = 同样的步骤没有带来新结果，Panelot 已停止。
 notice-repaired = 此对话的记录已修复。
 notice-summarized = 从这里起，模型读取的是上文的摘要。
 

@@ -320,6 +320,7 @@ fn NoticeEntry(key: EntryKey) -> impl IntoView {
                 return Some(view! { <li class="entry"><ModelError details /></li> }.into_any());
             }
             NoticeKind::TooManyFailures => t.notice_too_many_failures(),
+            NoticeKind::Looping => t.notice_looping(),
             NoticeKind::Repaired => t.notice_repaired(),
             NoticeKind::Summarized => t.notice_summarized(),
         };

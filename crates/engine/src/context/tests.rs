@@ -39,7 +39,7 @@ fn item(number: usize) -> ItemId {
 fn user(text: &str, tab: bool) -> Body {
     let default_tab =
         tab.then(|| TabIdentity { tab_id: 7, url: "https://shop.test/".into(), title: "Shop".into() });
-    Body::User { text: text.into(), default_tab, submission: SubmissionId::new("s").unwrap() }
+    Body::User { text: text.into(), default_tab, submission: SubmissionId::new("s").unwrap(), steered: false }
 }
 
 fn assistant(text: &str, calls: impl IntoIterator<Item = usize>, incomplete: bool) -> Body {

@@ -3,7 +3,8 @@
 use panelot_base::limits::{QUEUED_RUNS_MAX, TITLE_FALLBACK_CHARS_MAX};
 use panelot_base::{ClientId, RunId, SubmissionId, TurnId};
 use panelot_protocol::event::{ErrorCode, Event, TurnStart};
-use panelot_protocol::op::{TurnOverrides, UserInput};
+use panelot_protocol::op::{BrowserContext, TurnOverrides, UserInput};
+use panelot_protocol::snapshot::TurnKind;
 use panelot_records::node::TabIdentity;
 use panelot_records::run::RunError;
 use panelot_records::thread::TitleSource;
@@ -20,6 +21,17 @@ pub(crate) struct Submission<'a> {
     pub(crate) submission: &'a SubmissionId,
     pub(crate) input: UserInput,
     pub(crate) overrides: &'a TurnOverrides,
+    /// Whether it takes the place of what was interrupted before it, when it begins at once.
+    pub(crate) supersedes: bool,
+}
+
+/// The tab in front of the person when they wrote.
+pub(crate) fn tab_in_front(context: Option<BrowserContext>) -> Option<TabIdentity> {
+    context.and_then(|context| context.default_tab).map(|tab| TabIdentity {
+        tab_id: tab.tab_id,
+        url: tab.url.into_string(),
+        title: tab.title.into_string(),
+    })
 }
 
 impl ThreadMachine {
@@ -40,12 +52,7 @@ impl ThreadMachine {
         let overrides = overrides_record(submission.overrides);
         // A message that no model could answer is better given back than stored.
         context.directory.resolve_model(&overrides)?;
-        let default_tab =
-            submission.input.browser_context.and_then(|context| context.default_tab).map(|tab| TabIdentity {
-                tab_id: tab.tab_id,
-                url: tab.url.into_string(),
-                title: tab.title.into_string(),
-            });
+        let default_tab = tab_in_front(submission.input.browser_context);
         let run = Run {
             id: RunId::mint(context.ids),
             thread: self.thread.id.clone(),
@@ -65,6 +72,9 @@ impl ThreadMachine {
             batch: None,
             model_calls: 0,
             failures: 0,
+            steers: Vec::new(),
+            trail: Vec::new(),
+            token_limit: None,
             usage: panelot_records::node::Usage::default(),
             stop_reason: None,
             error: None,
@@ -75,6 +85,9 @@ impl ThreadMachine {
         draft.writes.extend(context.directory.take_draft(Some(&self.thread.id)));
         let id = run.id.clone();
         self.runs.push(run);
+        if submission.supersedes && self.head_run().is_none() {
+            self.supersede_interrupted(context, draft);
+        }
         self.start_next(context, draft);
         Ok(Admitted { thread: Some(self.thread.id.clone()), run: Some(id), revision: Some(0) })
     }
@@ -109,7 +122,6 @@ impl ThreadMachine {
         };
         let digest = environment.digest();
         draft.writes.push(Write::PutEnvironment { digest: digest.clone(), environment });
-        self.supersede_interrupted();
         let Some(run) = self.run_mut(id) else { return Ok(()) };
         run.environment = Some(digest);
         run.model = Some(model);
@@ -117,7 +129,7 @@ impl ThreadMachine {
         let (default_tab, submission) = (run.default_tab.clone(), run.submission.clone());
         self.set_state(id, RunState::Running);
         self.name_by_first_line(&text);
-        self.append(draft, context.now, id, Body::User { text, default_tab, submission });
+        self.append(draft, context.now, id, Body::User { text, default_tab, submission, steered: false });
         self.thread.stats.turns += 1;
         self.announce_turn(context, draft, id);
         self.call_model(context, draft, id, Vec::new(), 1);
@@ -133,12 +145,14 @@ impl ThreadMachine {
                 thread_id: self.thread.id.clone(),
                 turn_id: run.turn.clone(),
                 run_id: id.clone(),
+                turn_kind: TurnKind::User,
             }));
         }
     }
 
     /// A new message says more clearly than a button that what was interrupted before it is not wanted any more.
-    pub(super) fn supersede_interrupted(&mut self) {
+    /// Only one that the person writes now: what waited already when the worker died leaves the earlier run resumable.
+    pub(super) fn supersede_interrupted(&mut self, context: &Context<'_>, draft: &mut Draft) {
         let old: Vec<RunId> = self
             .runs
             .iter()
@@ -146,10 +160,7 @@ impl ThreadMachine {
             .map(|run| run.id.clone())
             .collect();
         for id in old {
-            self.set_state(&id, RunState::Cancelled);
-            if let Some(run) = self.run_mut(&id) {
-                run.stop_reason = Some("superseded".to_owned());
-            }
+            self.give_up(context, draft, &id, "superseded");
         }
     }
 

@@ -26,6 +26,8 @@ impl ThreadMachine {
         reminders: Vec<Reminder>,
         attempt: u32,
     ) {
+        // The cutoff: what was added to the turn up to now goes into this request, what comes later into the next.
+        self.deliver_steers(context.now, draft, id);
         self.ask_model(context, draft, id, reminders, attempt, Purpose::Answer(Room::Window));
     }
 
@@ -253,6 +255,9 @@ impl ThreadMachine {
             let details = json!({"failures": FAILURES_STOP});
             self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::TooManyFailures, details });
             return self.end_run(context, draft, id, RunState::Failed, StopReason::Error);
+        }
+        if self.run(id).is_some_and(|run| !run.steers.is_empty()) {
+            return self.call_model(context, draft, id, Vec::new(), 1);
         }
         let reason = match response.stop_reason {
             panelot_provider::StopReason::MaxTokens => StopReason::MaxTokens,

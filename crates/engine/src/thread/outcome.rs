@@ -231,6 +231,7 @@ impl ThreadMachine {
     ) {
         self.close_approvals(draft, id);
         self.close_calls(context, draft, id);
+        self.deliver_steers(context.now, draft, id);
         self.complete_turn(draft, id, reason);
         self.set_state(id, state);
         if let Some(run) = self.run_mut(id) {

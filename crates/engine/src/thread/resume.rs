@@ -40,10 +40,26 @@ impl ThreadMachine {
                 "the conversation is busy with another message",
             ));
         }
+        let (leaf, turn) = match self.run(id) {
+            Some(run) => (run.leaf, run.turn.clone()),
+            None => return Ok(self.admitted(id)),
+        };
+        // Messages that waited behind it may have been answered since. What it did stays where it is in the conversation.
+        let earlier = leaf != self.thread.leaf;
+        if earlier && !leaf.is_some_and(|leaf| self.may_be_on_path(leaf)) {
+            let why = "this message lies on another branch of the conversation; go there first";
+            return Err(Refused::new(ErrorCode::InvalidCommand, why));
+        }
+        let newest = self.thread.leaf;
+        if let Some(run) = self.run_mut(id) {
+            run.leaf = newest;
+        }
         self.set_state(id, RunState::Running);
         self.announce_turn(context, draft, id);
         let mut reminders = self.run(id).map(reminders_for).unwrap_or_default();
-        if self.ends_cut_off() {
+        if earlier {
+            reminders.push(Reminder::ResumeEarlier(turn));
+        } else if self.ends_cut_off() {
             reminders.push(Reminder::ContinueAnswer);
         }
         if self.run(id).is_some_and(|run| run.batch.is_some()) {
@@ -52,6 +68,12 @@ impl ThreadMachine {
             self.call_model(context, draft, id, reminders, 1);
         }
         Ok(self.admitted(id))
+    }
+
+    /// Whether a node lies on the active branch, as far as the machine can tell without reading older nodes.
+    fn may_be_on_path(&self, seq: u64) -> bool {
+        self.node(seq).is_some()
+            || self.nodes().first().is_none_or(|oldest| self.has_older && seq < oldest.seq)
     }
 
     fn ends_cut_off(&self) -> bool {

@@ -79,6 +79,7 @@ impl ThreadMachine {
         }
         // A refusal must leave the machine as it is, and a message can be refused for several reasons.
         let before = self.clone();
+        self.leave_branch(context, draft);
         branches::begin(&mut self.thread, &message);
         self.turn_page(nodes, has_older);
         draft.replaced = true;
@@ -88,6 +89,7 @@ impl ThreadMachine {
     /// Shows the branch that goes on from a version of a message. `found` is that branch.
     pub(crate) fn select_branch(
         &mut self,
+        context: &Context<'_>,
         draft: &mut Draft,
         version: u64,
         found: Option<Found>,
@@ -101,13 +103,22 @@ impl ThreadMachine {
             if nodes.last().is_none_or(|node| node.seq != end.0) {
                 return Err(Refused::new(ErrorCode::Internal, "the end of that branch cannot be found"));
             }
+            self.leave_branch(context, draft);
             branches::select(&mut self.thread, end);
-            // It would go on at an end that is not shown any more.
-            self.supersede_interrupted();
             self.turn_page(nodes, has_older);
             (draft.replaced, draft.keeps_date) = (true, true);
         }
         Ok(self.whole())
+    }
+
+    /// What was interrupted would go on at an end that is not shown any more. What was added to it stays on its branch.
+    fn leave_branch(&mut self, context: &Context<'_>, draft: &mut Draft) {
+        self.supersede_interrupted(context, draft);
+        for seq in std::mem::take(&mut self.dirty_nodes) {
+            if let Some(node) = self.node(seq) {
+                draft.writes.push(Write::Put(Record::Node(node.clone())));
+            }
+        }
     }
 
     /// Takes another stretch of the tree for the newest page.

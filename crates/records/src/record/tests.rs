@@ -14,7 +14,7 @@ fn thread_id() -> ThreadId {
 fn a_user_message_is_stored_in_this_form() {
     let json = json!({
         "thread": "t", "seq": 1, "parent": null, "at": 5, "turn": "u",
-        "body": {"type": "user", "text": "hi", "defaultTab": {"tabId": 3, "url": "https://a.test/", "title": "A"}, "submission": "s"}
+        "body": {"type": "user", "text": "hi", "defaultTab": {"tabId": 3, "url": "https://a.test/", "title": "A"}, "submission": "s", "steered": false}
     });
     let row = Row { version: 1, revision: 0, json: json.to_string() };
     let record = Record::from_row(&Key::node(&thread_id(), 1), &row).unwrap();
@@ -51,6 +51,7 @@ fn a_newer_or_broken_or_misplaced_row_is_an_error_of_that_record() {
         body: Body::User {
             text: String::new(),
             default_tab: None,
+            steered: false,
             submission: SubmissionId::new("s").unwrap(),
         },
     };

@@ -13,6 +13,7 @@ mod faults;
 mod kills;
 mod mirror;
 mod protocol;
+mod queue;
 mod random;
 mod tree;
 mod turns;

@@ -5,11 +5,12 @@ use panelot_protocol::event::{
     ApprovalRequest, ApprovalResolved, CommandAck, Initialized, ItemComplete, ItemDelta, ItemStart,
     ItemStored, RunUpdated, ThreadSnapshotEvent, TurnComplete, TurnStart,
 };
-use panelot_protocol::op::ApprovalDecision;
+use panelot_protocol::op::{ApprovalDecision, TurnOverrides};
 use panelot_protocol::settings::SettingsView;
 use panelot_protocol::snapshot::{
     ActiveItem, ActiveTurn, ApprovalView, CallView, DirectorySnapshot, ItemBody, ItemKind, ItemMeta,
     NoticeKind, ResultOutcome, RunState, RunView, SnapshotItem, StopReason, ThreadMeta, ThreadSnapshot,
+    TurnKind,
 };
 use panelot_protocol::{DirectoryCursor, Event, EventMessage, PROTOCOL, SCHEMA_HASH, StreamCursor};
 use serde_json::{Value, json};
@@ -177,7 +178,11 @@ impl Engine {
             state: RunState::Queued,
             revision: 0,
             queued_text: Some(text.into()),
+            order: 0,
+            overrides: TurnOverrides::default(),
             submission_id,
+            steerable: false,
+            pending_steers: Vec::new(),
             uncertain: None,
             error: None,
         });
@@ -196,8 +201,18 @@ impl Engine {
         let (turn_id, run_id) = (run.turn_id, run.run_id);
         self.active_turn = Some(ActiveTurn { turn_id: turn_id.clone(), run_id: run_id.clone(), started_at });
         let text = run.queued_text.unwrap_or_default();
-        self.store(ItemBody::UserMessage { text, default_tab: None, submission_id: run.submission_id });
-        self.emit(Event::TurnStart(TurnStart { thread_id: self.id.clone(), turn_id, run_id }));
+        self.store(ItemBody::UserMessage {
+            text,
+            default_tab: None,
+            submission_id: run.submission_id,
+            steered: false,
+        });
+        self.emit(Event::TurnStart(TurnStart {
+            thread_id: self.id.clone(),
+            turn_id,
+            run_id,
+            turn_kind: TurnKind::User,
+        }));
     }
 
     pub(super) fn streaming(&self) -> Option<ItemId> {

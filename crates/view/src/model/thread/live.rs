@@ -3,7 +3,7 @@
 use panelot_base::{ItemId, Timestamp};
 use panelot_protocol::Event;
 use panelot_protocol::event::{ItemDelta, ItemStart};
-use panelot_protocol::snapshot::{ActiveItem, ActiveTurn, ItemKind, ItemMeta, RunState, RunView};
+use panelot_protocol::snapshot::{ActiveItem, ActiveTurn, ItemKind, ItemMeta, RunState, RunView, TurnKind};
 
 use super::ThreadView;
 use crate::model::position::Position;
@@ -19,6 +19,8 @@ impl ThreadView {
                 self.meta = Some(it.meta);
                 changes.thread = true;
             }
+            // A model looks for a title beside the turn that people follow.
+            Event::TurnStart(it) if it.turn_kind == TurnKind::Title => {}
             Event::TurnStart(it) => {
                 self.failed = None;
                 if self.active_turn.as_ref().is_none_or(|turn| turn.turn_id != it.turn_id) {
@@ -28,10 +30,10 @@ impl ThreadView {
                 changes.thread = true;
             }
             Event::TurnComplete(it) => {
-                if self.active_turn.as_ref().is_some_and(|turn| turn.turn_id == it.turn_id) {
+                if self.active_turn.as_ref().is_none_or(|turn| turn.turn_id == it.turn_id) {
                     self.active_turn = None;
+                    self.stopping = false;
                 }
-                self.stopping = false;
                 changes.thread = true;
             }
             Event::ItemStart(it) => self.start_item(it, changes),

@@ -101,7 +101,7 @@ impl ThreadView {
         let position = Position::Stored(item.seq, 0);
         let (at, turn_id) = (Some(item.at), Some(item.turn_id));
         match item.body {
-            ItemBody::UserMessage { text, default_tab, submission_id } => {
+            ItemBody::UserMessage { text, default_tab, submission_id, steered: _ } => {
                 let before = self.waiting.len();
                 self.waiting.retain(|message| message.submission_id != submission_id);
                 changes.thread |= before != self.waiting.len();
