@@ -52,6 +52,12 @@ pub const SNAPSHOT_PAGE_NODES: usize = 60;
 pub const FAILURES_REMIND: u32 = 3;
 /// Consecutive failed tool calls after which the turn ends with a summary.
 pub const FAILURES_STOP: u32 = 5;
+/// Times that the same call, or the same few in turn, may bring the same before the model is told…
+pub const LOOP_REMIND: u32 = 3;
+/// …and before the turn ends with a summary.
+pub const LOOP_STOP: u32 = 5;
+/// Newest calls of a run that are compared; enough for [`LOOP_STOP`] times three calls in turn.
+pub const TRAIL_CALLS_MAX: usize = 15;
 /// Bytes of one tool result that reach the model (about 10,000 tokens).
 pub const TOOL_RESULT_BYTES_MAX: usize = 40_000;
 /// Bytes of one operation on the wire.
@@ -70,6 +76,14 @@ pub const SUMMARY_REQUESTS_BYTES: usize = 12_000;
 pub const TITLE_CHARS_MAX: usize = 60;
 /// Characters of the first line that serves as a title until a better one is there.
 pub const TITLE_FALLBACK_CHARS_MAX: usize = 40;
+/// Characters of the first message from which a model makes a title.
+pub const TITLE_SOURCE_CHARS_MAX: usize = 2000;
+/// Tokens of a title's answer, for models that think before they write.
+pub const TITLE_TOKENS_MAX: u32 = 512;
+/// How long a model may take for a title.
+pub const TITLE_TIMEOUT_MS: u64 = 20_000;
+/// First turns of a thread that try to get a title from a model.
+pub const TITLE_TURNS_MAX: u64 = 3;
 /// Saved permission rules.
 pub const RULES_MAX: usize = 1000;
 /// Configured model connections.

@@ -5,7 +5,6 @@
 
 use panelot_base::digest::sha256_hex;
 use panelot_base::json::{FromJson, ToJson};
-use panelot_base::limits::FAILURES_REMIND;
 use panelot_base::{SortedMap, TurnId};
 use panelot_gatekeeper as gate;
 use panelot_prompts::{Layers, Nonce, fence, submission_tab, wording};
@@ -71,7 +70,7 @@ pub fn assemble(
     for node in path {
         builder.push(node);
     }
-    let finalizing = reminders.contains(&Reminder::Finalize);
+    let finalizing = reminders.iter().any(Reminder::is_last);
     for reminder in reminders {
         builder.push_user(vec![Part::text(reminder_text(reminder, path))]);
     }
@@ -106,7 +105,9 @@ fn reminder_text(reminder: &Reminder, path: &[Node]) -> String {
     match reminder {
         Reminder::ResumeEarlier(turn) => wording::resume_earlier(opening(turn)),
         Reminder::ContinueAnswer => wording::continue_answer(),
-        Reminder::ChangeApproach => wording::failure_reminder(FAILURES_REMIND),
+        Reminder::ChangeApproach(failures) => wording::failure_reminder(*failures),
+        Reminder::BreakLoop(times) => wording::loop_reminder(*times),
+        Reminder::FinalizeLoop => wording::loop_finalization(),
         Reminder::Finalize => wording::finalization(panelot_base::limits::FAILURES_STOP),
     }
 }

@@ -83,11 +83,7 @@ impl Directory {
     /// The model for a message: its own choice, the default, or the first there is. A choice whose connection is gone,
     /// or which that connection does not list any more, falls through to the next.
     pub(crate) fn resolve_model(&self, overrides: &Overrides) -> Result<ModelChoice, Refused> {
-        let usable = |choice: &&ModelChoice| {
-            let connection = self.connections.get(&choice.connection);
-            // A connection without a list takes any name.
-            connection.is_some_and(|it| it.models.is_empty() || it.models.contains(&choice.model))
-        };
+        let usable = |choice: &&ModelChoice| self.is_usable(choice);
         let first = || {
             self.connections.values().find_map(|connection| {
                 let model = connection.models.first()?.clone();
@@ -107,6 +103,17 @@ impl Directory {
                     "no model connection is set up; add one in the options",
                 )
             })
+    }
+
+    /// The model that the person chose for small tasks, when it can be used.
+    pub(crate) fn task_model(&self) -> Option<ModelChoice> {
+        self.settings.task_model.clone().filter(|choice| self.is_usable(choice))
+    }
+
+    /// Whether a choice's connection is there and lists it; one without a list takes any name.
+    fn is_usable(&self, choice: &ModelChoice) -> bool {
+        let connection = self.connections.get(&choice.connection);
+        connection.is_some_and(|it| it.models.is_empty() || it.models.contains(&choice.model))
     }
 
     /// Whether the person's interface is in Chinese.

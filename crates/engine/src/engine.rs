@@ -329,6 +329,7 @@ impl Engine {
                 machine.expire_approvals(context, draft);
                 machine.retry_model(context, draft);
                 machine.start_looks(now, draft);
+                machine.expire_title(now, draft);
             }));
             if self.machines.get(&thread).is_some_and(|machine| machine.is_checkpoint_due(now)) {
                 steps

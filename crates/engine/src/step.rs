@@ -5,6 +5,7 @@ use panelot_base::{
 };
 use panelot_gatekeeper::Permit;
 use panelot_protocol::{EventMessage, OpMessage};
+use panelot_provider::Request;
 use panelot_records::{Commit, Response, Scan};
 use panelot_tools::{Call, Command};
 
@@ -35,10 +36,21 @@ pub enum Reminder {
     ContinueAnswer,
     /// The turn that was cut off is not the newest one any more: take it up again.
     ResumeEarlier(TurnId),
-    /// Several calls failed in a row: change the approach.
-    ChangeApproach,
+    /// So many calls failed in a row: change the approach.
+    ChangeApproach(u32),
+    /// The same calls brought the same so many times: change the approach.
+    BreakLoop(u32),
     /// Too many calls failed: sum up, without tools.
     Finalize,
+    /// The same calls brought the same too often: sum up, without tools.
+    FinalizeLoop,
+}
+
+impl Reminder {
+    /// Whether the answer is the last one of its turn, for which no tools are offered.
+    pub(crate) const fn is_last(&self) -> bool {
+        matches!(self, Self::Finalize | Self::FinalizeLoop)
+    }
 }
 
 /// How much a request may hold.
@@ -64,12 +76,14 @@ pub struct Cut {
 }
 
 /// What a model is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Purpose {
     /// To go on with the conversation.
     Answer(Room),
     /// To summarise its beginning.
     Summary(Cut),
+    /// A small task beside the conversation, with its whole request: there is no path to read, and only the answer counts.
+    Given(Box<Request>),
 }
 
 /// A request to a model, by reference: the driver reads the path and builds the request with [`crate::context`].

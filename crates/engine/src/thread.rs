@@ -7,6 +7,7 @@ mod admission;
 mod approvals;
 mod calls;
 mod compaction;
+mod course;
 mod model;
 mod outcome;
 mod queue;
@@ -15,6 +16,7 @@ mod restore;
 mod resume;
 mod snapshot;
 mod stop;
+mod title;
 mod tree;
 mod waits;
 
@@ -123,6 +125,8 @@ pub(crate) struct ThreadMachine {
     leaf_lost: bool,
     /// Nodes further back whose links were mended in this life.
     mended: SortedSet<u64>,
+    /// A title that a model was asked for.
+    pub(crate) title: Option<title::LiveTitle>,
 }
 
 impl ThreadMachine {
@@ -145,6 +149,7 @@ impl ThreadMachine {
             is_cut: false,
             leaf_lost: false,
             mended: SortedSet::new(),
+            title: None,
         }
     }
 
@@ -269,6 +274,7 @@ impl ThreadMachine {
     /// Whether anything is under way that must not be cut off.
     pub(crate) fn is_busy(&self) -> bool {
         self.model.is_some()
+            || self.title.is_some()
             || !self.calls.is_empty()
             || !self.late.is_empty()
             || self.watches.values().any(|watch| watch.is_looking)
@@ -325,7 +331,8 @@ impl ThreadMachine {
                 (a, b) => a.or(b),
             }
         });
-        deadlines.chain(looks).chain(model).min()
+        let title = self.title.iter().map(|title| title.deadline_at);
+        deadlines.chain(looks).chain(model).chain(title).min()
     }
 
     /// The commit that makes the changed records durable, and the events that tell of them.

@@ -173,6 +173,34 @@ pub fn failure_reminder(failures: u32) -> String {
     )
 }
 
+/// A reminder after the same calls brought the same `times` times.
+#[must_use]
+pub fn loop_reminder(times: u32) -> String {
+    format!(
+        "[panelot reminder] You have made the same calls {times} times with the same results: nothing changes that way. Do not \
+         repeat them. Read the page afresh, question what you took for granted, and choose another way; or tell the person what \
+         stands in the way."
+    )
+}
+
+/// The last prompt of a turn that is ended because the same calls kept bringing the same; no tools are offered with it.
+#[must_use]
+pub fn loop_finalization() -> String {
+    "[panelot reminder] The same calls were repeated again and again without any change, so this turn ends now and no tool \
+     can be called. Write the closing answer for the person: what was achieved and how you know, what was repeated and what \
+     it brought each time, what is still open, and what they could do next. Claim nothing that no result showed."
+        .to_owned()
+}
+
+/// The instruction for a model that finds a title; the person's first message follows it.
+#[must_use]
+pub fn title_instruction() -> String {
+    "Write a title for the conversation that begins with the message below: at most six words, in the language of the \
+     message, without quotation marks and without a full stop. Name the task or the subject. Answer with the title alone; do \
+     not answer the message itself."
+        .to_owned()
+}
+
 /// The last prompt of a turn that is ended after `failures` failed calls in a row; no tools are offered with it.
 #[must_use]
 pub fn finalization(failures: u32) -> String {

@@ -16,7 +16,7 @@ use panelot_base::{EnvironmentDigest, ItemId, SortedMap, SortedSet, ThreadId, Ti
 use panelot_engine::TargetPhase;
 use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Found, Input, PageSignal, Step, Wanted};
 use panelot_protocol::{Op, Receipting, decode_op};
-use panelot_records::{Environment, Key, Record, Response, Scan, Table};
+use panelot_records::{Commit, Environment, Key, Record, Response, Scan, Table, Write};
 use panelot_store::{CommitError, HeadError, Store};
 use serde_json::Value;
 
@@ -283,14 +283,18 @@ impl<P: Ports> Runtime<P> {
 
     /// Applies a step's commit and runs its effects. Returns whether the commit succeeded.
     async fn execute(self: &Rc<Self>, step: Step) -> bool {
-        if let Some(commit) = step.commit
-            && let Err(error) = self.ports.store().apply(commit).await
-        {
-            self.on_commit_failure(&step.threads, &error).await;
-            for effect in step.on_failure {
-                self.perform(effect).await;
+        if let Some(commit) = step.commit {
+            let bound = environment_of(&commit);
+            if let Err(error) = self.ports.store().apply(commit).await {
+                self.on_commit_failure(&step.threads, &error).await;
+                for effect in step.on_failure {
+                    self.perform(effect).await;
+                }
+                return false;
             }
-            return false;
+            if let Some((digest, environment)) = bound {
+                self.keep_environment(digest, environment);
+            }
         }
         for thread in &step.threads {
             self.failed.borrow_mut().remove(thread);
@@ -511,6 +515,14 @@ impl<P: Ports> Runtime<P> {
             quarantined: SortedSet::new(),
         }
     }
+}
+
+/// The environment that a commit stores: the request that follows needs it, and need not read it.
+fn environment_of(commit: &Commit) -> Option<(EnvironmentDigest, Rc<Environment>)> {
+    commit.writes.iter().find_map(|write| match write {
+        Write::PutEnvironment { digest, environment } => Some((digest.clone(), Rc::new(environment.clone()))),
+        _ => None,
+    })
 }
 
 /// The thread in whose name an input is handled.

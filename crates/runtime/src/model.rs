@@ -127,16 +127,24 @@ impl<P: Ports> Runtime<P> {
     }
 
     async fn answer(&self, call: &ModelCall) -> Result<Response, CallError> {
-        let environment = self.environment(&call.environment).await?;
-        let path = self.branch(&call.thread, call.leaf, Reach::Summary).await;
-        let path = path.map_err(|error| CallError::Ours(error.to_string()))?;
-        let request = self.within(Some(&call.thread), || request(call, &environment, &path))?;
+        let (request, delivery) = match &call.purpose {
+            Purpose::Given(request) => (Request::clone(request), Delivery::Discard),
+            Purpose::Answer(_) | Purpose::Summary(_) => (self.assembled(call).await?, Delivery::Engine(call)),
+        };
         request
             .check()
             .map_err(|error| CallError::Ours(format!("the conversation cannot be sent: {error}")))?;
         let key = secret_of(self.ports.store(), &call.connection).await?;
         let endpoint = Endpoint::new(call.base_url.as_str(), key).map_err(|error| endpoint_error(&error))?;
-        Ok(stream_answer(self, Wire::Openai, &request, &endpoint, Delivery::Engine(call)).await?)
+        Ok(stream_answer(self, Wire::Openai, &request, &endpoint, delivery).await?)
+    }
+
+    /// The request of a conversation, from the stored path.
+    async fn assembled(&self, call: &ModelCall) -> Result<Request, CallError> {
+        let environment = self.environment(&call.environment).await?;
+        let path = self.branch(&call.thread, call.leaf, Reach::Summary).await;
+        let path = path.map_err(|error| CallError::Ours(error.to_string()))?;
+        self.within(Some(&call.thread), || request(call, &environment, &path))
     }
 
     async fn environment(&self, digest: &EnvironmentDigest) -> Result<Rc<Environment>, CallError> {
@@ -146,18 +154,22 @@ impl<P: Ports> Runtime<P> {
         match self.ports.store().get(&Key::environment(digest)).await {
             Ok(Some(Ok(Record::Environment(environment)))) => {
                 let environment = Rc::new(environment);
-                let mut known = self.environments.borrow_mut();
-                // Two are in use at a time, in practice; the bound only keeps a long life from growing.
-                if known.len() >= 16 {
-                    known.clear();
-                }
-                known.insert(digest.clone(), Rc::clone(&environment));
+                self.keep_environment(digest.clone(), Rc::clone(&environment));
                 Ok(environment)
             }
             Ok(Some(Err(error))) => Err(CallError::Ours(error.to_string())),
             Ok(_) => Err(CallError::Ours("what this run was bound to is missing from the store".to_owned())),
             Err(error) => Err(CallError::Ours(error.to_string())),
         }
+    }
+
+    pub(crate) fn keep_environment(&self, digest: EnvironmentDigest, environment: Rc<Environment>) {
+        let mut known = self.environments.borrow_mut();
+        // Two are in use at a time, in practice; the bound only keeps a long life from growing.
+        if known.len() >= 16 {
+            known.clear();
+        }
+        known.insert(digest, environment);
     }
 
     /// The nodes of a branch, oldest first.
@@ -261,6 +273,7 @@ pub(crate) enum Reach {
 /// The request of a call, or that it would not fit.
 fn request(call: &ModelCall, environment: &Environment, path: &[Node]) -> Result<Request, CallError> {
     match &call.purpose {
+        Purpose::Given(request) => Ok(Request::clone(request)),
         Purpose::Summary(cut) => Ok(context::summary_request(environment, path, &call.fence_seed, cut)),
         Purpose::Answer(room) => {
             let request = context::assemble(environment, path, &call.fence_seed, &call.reminders);

@@ -353,6 +353,11 @@ fn find_scenario(scenarios: &BTreeMap<String, Loaded>, body: &Value, messages: &
     marked.or_else(by_model).map(|it| it.scenario.name.clone())
 }
 
+fn is_title_request(body: &Value) -> bool {
+    let instruction = body.pointer("/messages/0/content").and_then(Value::as_str);
+    instruction.is_some_and(|text| text.starts_with("Write a title for the conversation"))
+}
+
 fn role(message: &Value) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
 }
@@ -405,6 +410,11 @@ impl Handler for Model {
             return reply.html(200, HOME);
         }
         let body = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
+        // A title is looked for beside the conversation. No script expects the request, and without an answer a thread
+        // keeps the first line for its title.
+        if is_title_request(&body) {
+            return reply.json(503, &api_error("no titles here", "no_titles"));
+        }
         let turn = self.record(request, &body);
         if request.header("authorization").is_some_and(|key| key.ends_with(WRONG_KEY)) {
             return turn.refuse(reply, 401, "Incorrect API key provided.", "invalid_api_key");

@@ -166,7 +166,7 @@ proptest! {
     fn whatever_was_interrupted_the_request_is_legal(
         steps in prop::collection::vec(step(), 0..24),
         reminded in prop::sample::subsequence(
-            vec![Reminder::ContinueAnswer, Reminder::ChangeApproach, Reminder::Finalize], 0..=3),
+            vec![Reminder::ContinueAnswer, Reminder::ChangeApproach(3), Reminder::BreakLoop(3), Reminder::ResumeEarlier(TurnId::new("turn").unwrap()), Reminder::FinalizeLoop, Reminder::Finalize], 0..=6),
     ) {
         let path = any_path(steps);
         for end in 1..=path.len() {

@@ -124,6 +124,7 @@ impl ThreadMachine {
         draft.writes.push(Write::PutEnvironment { digest: digest.clone(), environment });
         let Some(run) = self.run_mut(id) else { return Ok(()) };
         run.environment = Some(digest);
+        run.token_limit = context.directory.settings.turn_token_budget;
         run.model = Some(model);
         let text = run.queued_text.take().unwrap_or_default();
         let (default_tab, submission) = (run.default_tab.clone(), run.submission.clone());

@@ -3,6 +3,7 @@
 //! Invariant: a call is recorded as dispatched in the commit that its dispatch waits for, and needs a permit.
 
 use panelot_base::json::{FromJson, ToJson};
+use panelot_base::limits::FAILURES_STOP;
 use panelot_base::{ItemId, RunId};
 use panelot_gatekeeper as gate;
 use panelot_protocol::event::{Event, ItemStart};
@@ -15,7 +16,6 @@ use panelot_tools::{
 };
 use serde_json::json;
 
-use super::model::reminders_for;
 use super::outcome::Settled;
 use super::waits::wait_of;
 use super::{Context, Draft, LiveCall, ThreadMachine};
@@ -27,7 +27,15 @@ impl ThreadMachine {
     /// Starts what can be started of a run's calls; when all have ended, asks the model to go on.
     pub(crate) fn advance(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId) {
         while let Some(item) = self.startable(context, id) {
-            self.start_call(context, draft, id, &item);
+            let lost = self.run(id).is_some_and(|run| run.failures >= FAILURES_STOP);
+            if lost && matches!(self.call_state(id, &item), Some(CallState::Proposed)) {
+                // The turn ends with a summary: what the model wanted beyond that is not begun.
+                let skipped =
+                    Settled::new(ResultOutcome::Skipped, wording::skipped(), json!({"type": "skipped"}));
+                self.settle(context, draft, id, &item, skipped);
+            } else {
+                self.start_call(context, draft, id, &item);
+            }
             if !self.is_working(id) {
                 return;
             }
@@ -39,8 +47,7 @@ impl ThreadMachine {
         let over = run.batch.as_ref().is_some_and(|batch| batch.calls.iter().all(is_settled));
         if over && run.state == RunState::Running {
             run.batch = None;
-            let reminders = reminders_for(run);
-            self.call_model(context, draft, id, reminders, 1);
+            self.go_on(context, draft, id);
         }
     }
 

@@ -1,14 +1,14 @@
 //! Model calls: asking, streaming, checkpoints, answers and failures.
 
 use panelot_base::json::ToJson;
-use panelot_base::limits::{CHECKPOINT_BYTES, CHECKPOINT_INTERVAL_MS, FAILURES_REMIND, FAILURES_STOP};
+use panelot_base::limits::{CHECKPOINT_BYTES, CHECKPOINT_INTERVAL_MS};
 use panelot_base::{ItemId, ModelCallId, RunId, Timestamp};
 use panelot_protocol::event::{ErrorCode, Event, ItemComplete, ItemDelta, ItemStart, TokenUsage};
 use panelot_protocol::snapshot::{ItemKind, ItemMeta, StopReason};
 use panelot_provider::{ErrorKind, ProviderError, Reason, Response, retry};
 use panelot_records::node::{StoredCall, Usage};
 use panelot_records::run::RunError;
-use panelot_records::{Batch, Body, Call, CallState, NoticeKind, Run, RunState};
+use panelot_records::{Batch, Body, Call, CallState, NoticeKind, RunState};
 use serde_json::json;
 
 use super::{Context, Draft, LiveModel, ThreadMachine};
@@ -108,6 +108,10 @@ impl ThreadMachine {
         call: &ModelCallId,
         event: ModelInput,
     ) -> bool {
+        if self.title.as_ref().is_some_and(|live| live.call == *call) {
+            self.on_title(draft, event);
+            return false;
+        }
         if self.model.as_ref().is_none_or(|live| live.call != *call) {
             return false;
         }
@@ -218,7 +222,7 @@ impl ThreadMachine {
         }
         let Some(live) = self.model.take() else { return };
         let Some(model) = self.run(id).and_then(|run| run.model.clone()) else { return };
-        let finalizing = live.reminders.contains(&Reminder::Finalize);
+        let finalizing = live.reminders.iter().any(Reminder::is_last);
         let calls: Vec<StoredCall> = if finalizing {
             Vec::new()
         } else {
@@ -245,6 +249,7 @@ impl ThreadMachine {
         let seq = self.store_answer(context.now, draft, id, body);
         draft.closing.push(self.item_complete(live.item, true));
         self.count_usage(draft, id, usage);
+        self.ask_for_title(context, draft, id);
         if !states.is_empty() {
             if let Some(run) = self.run_mut(id) {
                 run.batch = Some(Batch { assistant_seq: seq, calls: states });
@@ -252,12 +257,11 @@ impl ThreadMachine {
             return self.advance(context, draft, id);
         }
         if finalizing {
-            let details = json!({"failures": FAILURES_STOP});
-            self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::TooManyFailures, details });
+            self.append_ending(context, draft, id);
             return self.end_run(context, draft, id, RunState::Failed, StopReason::Error);
         }
         if self.run(id).is_some_and(|run| !run.steers.is_empty()) {
-            return self.call_model(context, draft, id, Vec::new(), 1);
+            return self.go_on(context, draft, id);
         }
         let reason = match response.stop_reason {
             panelot_provider::StopReason::MaxTokens => StopReason::MaxTokens,
@@ -355,19 +359,10 @@ impl ThreadMachine {
     }
 }
 
-/// What a model is told beside the conversation after its calls.
-pub(crate) fn reminders_for(run: &Run) -> Vec<Reminder> {
-    match run.failures {
-        failures if failures >= FAILURES_STOP => vec![Reminder::Finalize],
-        FAILURES_REMIND => vec![Reminder::ChangeApproach],
-        _ => Vec::new(),
-    }
-}
-
 /// What views are told of a call to a model.
 pub(super) const fn item_kind(purpose: &Purpose) -> ItemKind {
     match purpose {
-        Purpose::Answer(_) => ItemKind::AssistantMessage,
+        Purpose::Answer(_) | Purpose::Given(_) => ItemKind::AssistantMessage,
         Purpose::Summary(_) => ItemKind::Summary,
     }
 }

@@ -127,6 +127,7 @@ impl ThreadMachine {
         item: &ItemId,
         settled: Settled,
     ) {
+        self.note_call(id, item, &settled);
         let ok = settled.outcome == ResultOutcome::Ok;
         // A refusal is the person's word and no sign that the model is lost.
         let counts = matches!(settled.outcome, ResultOutcome::Failed | ResultOutcome::Uncertain);

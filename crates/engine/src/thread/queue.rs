@@ -83,6 +83,9 @@ impl ThreadMachine {
         expected: &TurnId,
         input: UserInput,
     ) -> Result<Admitted, Refused> {
+        if self.title.as_ref().is_some_and(|title| title.turn == *expected) {
+            return refuse(ErrorCode::TurnNotSteerable, "the search for a title takes no message");
+        }
         let Some(run) = self.head_run() else {
             return refuse(ErrorCode::NoActiveTurn, "nothing is under way that could be told this");
         };
@@ -108,11 +111,10 @@ impl ThreadMachine {
 
     /// Whether a message can be added to a run's turn: it works, and the model will be asked again.
     pub(crate) fn is_steerable(&self, run: &Run) -> bool {
-        let works =
-            matches!(run.state, RunState::Running | RunState::WaitingApproval | RunState::WaitingInteraction);
+        let works = run.state.is_under_way();
         let last_words = run.state == RunState::Running
             && run.batch.is_none()
-            && self.model.as_ref().is_some_and(|live| live.reminders.contains(&Reminder::Finalize));
+            && self.model.as_ref().is_some_and(|live| live.reminders.iter().any(Reminder::is_last));
         works && !last_words
     }
 
@@ -133,6 +135,11 @@ impl ThreadMachine {
                 run.default_tab = Some(tab.clone());
             }
             self.append(draft, now, id, Body::User { text, default_tab, submission, steered: true });
+        }
+        // The person has said something new: what went wrong before does not count any more.
+        if let Some(run) = self.run_mut(id) {
+            run.failures = 0;
+            run.trail.clear();
         }
     }
 }

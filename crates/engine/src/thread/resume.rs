@@ -8,7 +8,7 @@ use panelot_records::node::ResultOutcome;
 use panelot_records::{CallState, RunState};
 use serde_json::json;
 
-use super::model::reminders_for;
+use super::course::reminders_for;
 use super::outcome::Settled;
 use super::{Context, Draft, ThreadMachine};
 use crate::receipt::{Admitted, Refused};
@@ -26,15 +26,18 @@ impl ThreadMachine {
         }
     }
 
-    /// Goes on with a run that a restart cut short.
+    /// Goes on with a run that a restart cut short or that used up its tokens.
     pub(crate) fn resume(
         &mut self,
         context: &mut Context<'_>,
         draft: &mut Draft,
         id: &RunId,
     ) -> Result<Admitted, Refused> {
-        self.standing(id, RunState::Interrupted)?;
-        if self.head_run().is_some() {
+        let paused = self.standing(id, RunState::PausedBudget).is_ok();
+        if !paused {
+            self.standing(id, RunState::Interrupted)?;
+        }
+        if self.head_run().is_some_and(|head| head.id != *id) {
             return Err(Refused::new(
                 ErrorCode::TurnMismatch,
                 "the conversation is busy with another message",
@@ -46,6 +49,7 @@ impl ThreadMachine {
         };
         // Messages that waited behind it may have been answered since. What it did stays where it is in the conversation.
         let earlier = leaf != self.thread.leaf;
+        let cut_off = self.ends_cut_off();
         if earlier && !leaf.is_some_and(|leaf| self.may_be_on_path(leaf)) {
             let why = "this message lies on another branch of the conversation; go there first";
             return Err(Refused::new(ErrorCode::InvalidCommand, why));
@@ -54,12 +58,16 @@ impl ThreadMachine {
         if let Some(run) = self.run_mut(id) {
             run.leaf = newest;
         }
+        if paused {
+            self.extend_budget(context, id);
+        }
         self.set_state(id, RunState::Running);
         self.announce_turn(context, draft, id);
+        self.deliver_steers(context.now, draft, id);
         let mut reminders = self.run(id).map(reminders_for).unwrap_or_default();
         if earlier {
             reminders.push(Reminder::ResumeEarlier(turn));
-        } else if self.ends_cut_off() {
+        } else if cut_off {
             reminders.push(Reminder::ContinueAnswer);
         }
         if self.run(id).is_some_and(|run| run.batch.is_some()) {

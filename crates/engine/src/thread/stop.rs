@@ -10,6 +10,7 @@ use crate::receipt::Admitted;
 impl ThreadMachine {
     /// Stops what the thread does. The queue goes on with what was sent afterwards.
     pub(crate) fn interrupt(&mut self, context: &mut Context<'_>, draft: &mut Draft) -> Admitted {
+        self.drop_title(draft);
         let head = self.head_run().map(|run| run.id.clone());
         let run = head.or_else(|| {
             self.runs.iter().find(|run| run.state == RunState::Interrupted).map(|run| run.id.clone())
@@ -58,6 +59,7 @@ impl ThreadMachine {
                 self.stop_run(context, draft, id, StopReason::Interrupted);
             }
         }
+        self.drop_title(draft);
         self.late.clear();
     }
 

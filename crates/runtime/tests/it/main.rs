@@ -9,12 +9,15 @@
 )]
 
 mod compaction;
+mod course;
 mod faults;
 mod kills;
 mod mirror;
+mod pace;
 mod protocol;
 mod queue;
 mod random;
+mod title;
 mod tree;
 mod turns;
 mod waits;

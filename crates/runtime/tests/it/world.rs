@@ -64,6 +64,8 @@ pub(crate) enum Chunk {
     Bytes(String),
     /// A pause.
     Wait(u64),
+    /// Work that takes time and lets nothing else run.
+    Busy(u64),
     /// The connection breaks.
     Break,
 }
@@ -80,7 +82,22 @@ fn event(delta: Value, finish: Option<&str>) -> String {
     format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
 }
 
+/// A piece of text, as a provider streams it.
+pub(crate) fn word(text: &str) -> String {
+    event(json!({"content": text}), None)
+}
+
 impl Reply {
+    /// The same with what it cost, told before its end.
+    pub(crate) fn costing(mut self, input: u64, output: u64) -> Self {
+        let usage = json!({"choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output}});
+        let told = format!("data: {usage}\n\ndata: [DONE]");
+        if let Some(Chunk::Bytes(bytes)) = self.chunks.last_mut() {
+            *bytes = bytes.replace("data: [DONE]", &told);
+        }
+        self
+    }
+
     pub(crate) fn of(chunks: Vec<Chunk>) -> Self {
         let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
         Self { status: 200, headers, chunks }
@@ -146,6 +163,9 @@ pub(crate) struct Outside {
     pub(crate) clock: Clock,
     pub(crate) replies: RefCell<VecDeque<Reply>>,
     pub(crate) requests: RefCell<Vec<Value>>,
+    /// Answers to the requests for a title; without one the provider refuses.
+    pub(crate) titles: RefCell<VecDeque<Reply>>,
+    pub(crate) title_requests: RefCell<Vec<Value>>,
     /// Every write that reached the page.
     pub(crate) page_writes: RefCell<Vec<String>>,
     pub(crate) lookups: Cell<u32>,
@@ -236,6 +256,11 @@ impl Body for WorldBody {
                     self.outside.clock.sleep(ms).await;
                     self.chunks.pop_front();
                 }
+                Some(Chunk::Busy(ms)) => {
+                    let now = &self.outside.clock.now;
+                    now.set(now.get() + ms);
+                    self.chunks.pop_front();
+                }
                 Some(Chunk::Break) => return Err(NetworkError("connection reset".into())),
                 Some(Chunk::Bytes(bytes)) => {
                     let bytes = bytes.clone().into_bytes();
@@ -255,10 +280,16 @@ impl Network for WorldNetwork {
             request.body.as_deref().map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
         self.0.tick().await;
         check_history(&body);
-        self.0.requests.borrow_mut().push(body.clone());
-        let scripted = self.0.replies.borrow_mut().pop_front();
-        let improvised = || self.0.provider.borrow_mut().as_mut().map(|provider| provider(&body));
-        let reply = scripted.or_else(improvised).expect("a scripted reply for every request");
+        let instruction = body["messages"][0]["content"].as_str().unwrap_or_default();
+        let reply = if instruction.starts_with("Write a title") {
+            self.0.title_requests.borrow_mut().push(body.clone());
+            self.0.titles.borrow_mut().pop_front().unwrap_or_else(|| Reply::error(503, json!({})))
+        } else {
+            self.0.requests.borrow_mut().push(body.clone());
+            let scripted = self.0.replies.borrow_mut().pop_front();
+            let improvised = || self.0.provider.borrow_mut().as_mut().map(|provider| provider(&body));
+            scripted.or_else(improvised).expect("a scripted reply for every request")
+        };
         let head = ResponseHead { status: reply.status, headers: reply.headers };
         Ok(Answer { head, body: WorldBody { chunks: reply.chunks.into(), outside: Rc::clone(&self.0) } })
     }
@@ -616,8 +647,17 @@ impl World {
         self.inbox.borrow_mut().remove(&view).unwrap_or_default()
     }
 
-    /// What a view has received of one type.
+    /// What a view has received of one type, but for the turns that look for a title.
     pub(crate) fn seen(&self, view: u64, kind: &str) -> Vec<Value> {
+        let titles = self.all_seen(view, "turn.start");
+        let of_title = |event: &Value| {
+            titles.iter().any(|it| it["turnKind"] == "title" && it["turnId"] == event["turnId"])
+        };
+        self.all_seen(view, kind).into_iter().filter(|event| !of_title(event)).collect()
+    }
+
+    /// What a view has received of one type.
+    pub(crate) fn all_seen(&self, view: u64, kind: &str) -> Vec<Value> {
         let inbox = self.inbox.borrow();
         inbox.get(&view).into_iter().flatten().filter(|message| message["type"] == kind).cloned().collect()
     }
