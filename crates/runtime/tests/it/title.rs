@@ -135,3 +135,18 @@ fn a_death_during_the_search_costs_nothing() {
     world.settle();
     assert_eq!(title(&mut world, &thread), "A better one");
 }
+
+#[test]
+fn a_name_that_the_person_gave_meanwhile_stays() {
+    let mut world = World::new();
+    world.script([Reply::text(&["Sunny."]), Reply::text(&["Rainy."])]);
+    titles(&world, [slowly(150, "Weather in Paris")]);
+    let thread = world.ask("The weather?");
+    world.pass(50);
+    world.send(1, json!({"type": "thread.update", "threadId": thread, "title": "My trip"}));
+    world.settle();
+    assert_eq!((asked(&world), title(&mut world, &thread).as_str()), (1, "My trip"));
+    submit(&mut world, &thread, "And tomorrow?");
+    world.settle();
+    assert_eq!(asked(&world), 1, "nobody looks for another one");
+}

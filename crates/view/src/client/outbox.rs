@@ -186,11 +186,9 @@ fn is_worth_saving(op: &Op) -> bool {
 /// What the person meant with an operation; none for those that no command makes or that no reconnect repeats.
 pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
     Some(match op {
-        Op::ThreadCreate(_)
-        | Op::TurnEnqueue(_)
-        | Op::TurnFork(_)
-        | Op::TurnSteer(_)
-        | Op::TurnSubmit(_) => CommandKind::Submit,
+        Op::ThreadCreate(_) | Op::TurnEnqueue(_) | Op::TurnFork(_) | Op::TurnSteer(_) | Op::TurnSubmit(_) => {
+            CommandKind::Submit
+        }
         Op::TurnInterrupt(_) => CommandKind::Stop,
         Op::ApprovalResponse(it) => CommandKind::Answer(it.approval_id.clone()),
         Op::InteractionResponse(it) => CommandKind::Answer(it.interaction_id.clone()),
