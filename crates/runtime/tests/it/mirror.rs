@@ -140,8 +140,10 @@ impl Mirror {
                     self.runs.insert(id, run.clone());
                 }
             }
+            // A model looks for a title beside the turn that people follow.
+            "turn.start" if event["turnKind"] == "title" => {}
             "turn.start" => self.turn = Some(event["turnId"].clone()),
-            "turn.complete" => self.turn = None,
+            "turn.complete" if self.turn.as_ref() == Some(&event["turnId"]) => self.turn = None,
             _ => {}
         }
     }
@@ -199,7 +201,16 @@ impl Mirror {
         assert_eq!(self.active, fresh.active, "items in flight");
         assert_eq!(self.approvals, fresh.approvals, "questions");
         assert_eq!(self.interactions, fresh.interactions, "interactions");
-        assert_eq!(self.runs, fresh.runs, "runs");
+        // A checkpoint is no news, and yet it may count a run's revision on.
+        let told = |runs: &BTreeMap<String, Value>| -> Vec<Value> {
+            let told = |run: &Value| {
+                let mut run = run.clone();
+                run["revision"] = Value::Null;
+                run
+            };
+            runs.values().map(told).collect()
+        };
+        assert_eq!(told(&self.runs), told(&fresh.runs), "runs");
         assert_eq!(self.turn, fresh.turn, "the turn");
     }
 }

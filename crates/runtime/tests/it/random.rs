@@ -19,7 +19,8 @@ struct Chance(Rc<Cell<u64>>);
 
 impl Chance {
     fn new(seed: u64) -> Self {
-        Self(Rc::new(Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))))
+        // Not the step of the sequence itself: else each seed would live the life of the one before it, one draw later.
+        Self(Rc::new(Cell::new(seed.wrapping_mul(0xD134_2543_DE82_EF95) ^ 0x2545_F491_4F6C_DD1D)))
     }
 
     fn next(&self) -> u64 {
@@ -250,7 +251,8 @@ impl Life {
             }
             (1..=6, Some(thread)) => {
                 let text = format!("m{}", self.commands + 1);
-                let mut submit = json!({"type": "turn.submit", "threadId": thread, "input": {"text": text}});
+                let kind = *self.chance.pick(&["turn.submit", "turn.submit", "turn.enqueue"]).unwrap();
+                let mut submit = json!({"type": kind, "threadId": thread, "input": {"text": text}});
                 if self.chance.one_in(4) {
                     submit["overrides"] = json!({"permissionPolicy": "always"});
                 }
@@ -283,7 +285,7 @@ impl Life {
                     json!({"type": "settings.update", "changes": [{"type": "setPolicy", "policy": policy}]}),
                 );
             }
-            (_, Some(_)) => {}
+            (_, Some(thread)) => self.change_what_waits(view, &thread),
         }
         match self.chance.below(4) {
             0 => {}
@@ -314,6 +316,22 @@ impl Life {
                 opened.fail_reads(fails.then(|| StoreError::Unavailable("by chance".into())));
             }
         }
+    }
+
+    /// Adds a message to a turn, or changes or takes back one that waits, or tries to.
+    fn change_what_waits(&mut self, view: u64, thread: &str) {
+        let known = self.mirrors.values().find(|it| it.thread.as_deref() == Some(thread));
+        let runs: Vec<Value> = known.map(|it| it.runs.values().cloned().collect()).unwrap_or_default();
+        let Some(run) = self.chance.pick(&runs).cloned() else { return };
+        let input = json!({"text": format!("m{}", self.commands + 1)});
+        let op = match self.chance.below(4) {
+            0 => json!({"type": "queue.remove", "threadId": thread, "runId": run["runId"]}),
+            1 => json!({"type": "queue.update", "threadId": thread, "runId": run["runId"], "input": input}),
+            _ => {
+                json!({"type": "turn.steer", "threadId": thread, "expectedTurnId": run["turnId"], "input": input})
+            }
+        };
+        self.command(view, op);
     }
 
     /// Answers a question, an uncertain write or an interrupted run of a thread, or a question that is closed.
@@ -427,18 +445,23 @@ impl Life {
         self.check_views();
     }
 
-    /// An acknowledged message stands in its thread once, a refused one nowhere, all in the order of admission.
+    /// An acknowledged message stands in its thread once (its newest version, and not at all when it was taken back), a
+    /// refused one nowhere, and those that began a turn in the order of admission.
     fn check_messages(&self) {
         let mut said: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
         let mut order: BTreeMap<String, u64> = BTreeMap::new();
+        let mut dropped: BTreeSet<String> = BTreeSet::new();
         for record in self.records() {
             match record {
                 Record::Node(node) => {
                     if let Body::User { text, submission, .. } = node.body {
-                        said.entry(text).or_default().push((submission.to_string(), node.seq));
+                        said.entry(submission.to_string()).or_default().push((text, node.seq));
                     }
                 }
                 Record::Run(run) => {
+                    if run.stop_reason.as_deref() == Some("removed") {
+                        dropped.insert(run.submission.to_string());
+                    }
                     order.insert(run.submission.to_string(), run.order);
                 }
                 _ => {}
@@ -446,14 +469,23 @@ impl Life {
         }
         let mut by_thread: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
         for (id, sent) in &self.sent {
-            let Some(text) = sent.op["input"]["text"].as_str() else { continue };
+            let text = sent.op["input"]["text"].as_str();
+            let Some(text) = text.filter(|_| sent.op["type"] != "queue.update") else { continue };
             let answer = &self.answers[id];
-            let found = said.get(text).map_or(&[][..], Vec::as_slice);
+            let found = said.get(id).map_or(&[][..], Vec::as_slice);
             let thread = answer["threadId"].as_str().unwrap_or_default();
-            let expected = usize::from(answer["type"] == "command.ack" && !self.deleted.contains(thread));
-            assert_eq!(found.len(), expected, "{text}: {answer}");
-            for (submission, seq) in found {
-                by_thread.entry(thread.to_owned()).or_default().push((*seq, order[submission]));
+            let stands = answer["type"] == "command.ack" && !self.deleted.contains(thread);
+            assert_eq!(found.len(), usize::from(stands && !dropped.contains(id)), "{text}: {answer}");
+            let is_version = |other: &Sent, said: &str| {
+                other.op["type"] == "queue.update"
+                    && other.op["runId"] == answer["runId"]
+                    && other.op["input"]["text"] == said
+            };
+            for (said, seq) in found {
+                assert!(said == text || self.sent.values().any(|other| is_version(other, said)), "{said}");
+                if let Some(order) = order.get(id) {
+                    by_thread.entry(thread.to_owned()).or_default().push((*seq, *order));
+                }
             }
         }
         for (thread, mut places) in by_thread {
