@@ -46,6 +46,8 @@ pub struct Runtime<P: Ports> {
     kept_alive: Cell<bool>,
     wake: Cell<Option<Timestamp>>,
     alarm: Cell<Option<Timestamp>>,
+    /// Whether the alarm is a guard; see [`Self::set_alarm`].
+    guarded: Cell<bool>,
     wake_timer: RefCell<Option<AbortHandle>>,
     /// Who waits for what the person answers to a server's question, by thread and call.
     elicited: RefCell<SortedMap<(ThreadId, ItemId), Asking>>,
@@ -72,6 +74,7 @@ impl<P: Ports> Runtime<P> {
             kept_alive: Cell::new(false),
             wake: Cell::new(None),
             alarm: Cell::new(None),
+            guarded: Cell::new(false),
             wake_timer: RefCell::new(None),
             elicited: RefCell::default(),
             failed: RefCell::default(),
@@ -445,7 +448,6 @@ impl<P: Ports> Runtime<P> {
         let fired = wake.is_some() && self.wake_timer.borrow().is_none();
         if wake != self.wake.get() || fired {
             self.wake.set(wake);
-            self.set_alarm(wake);
             if let Some(timer) = self.wake_timer.borrow_mut().take() {
                 timer.abort();
             }
@@ -454,19 +456,29 @@ impl<P: Ports> Runtime<P> {
             }
         }
         self.stay_alive();
+        self.set_alarm();
         if self.engine.borrow().wants_reload() {
             self.ports.reload();
         }
     }
 
-    /// The alarm wakes a worker that sleeps by then. What is due sooner than an alarm can ring is the timer's business,
-    /// and leaves an alarm that is set as it is.
-    fn set_alarm(&self, wake: Option<Timestamp>) {
-        let soon = wake.is_some_and(|at| at.ms_since(self.ports.now()) < ALARM_MIN_MS);
-        if !soon && wake != self.alarm.get() {
-            self.alarm.set(wake);
-            self.ports.set_alarm(wake);
+    /// The alarm wakes a worker that sleeps by the time of the next wake-up. While the worker must live it is a guard
+    /// instead: should the worker be ended all the same, another one takes up its work half a minute later.
+    fn set_alarm(&self) {
+        if self.must_live() {
+            if !self.guarded.get() {
+                self.set_guard();
+            }
+        } else if self.guarded.get() || self.wake != self.alarm {
+            self.guarded.set(false);
+            self.alarm.set(self.wake.get());
+            self.ports.set_alarm(self.wake.get());
         }
+    }
+
+    fn set_guard(&self) {
+        self.guarded.set(true);
+        self.ports.set_alarm(Some(self.ports.now().plus_ms(ALARM_MIN_MS)));
     }
 
     fn start_wake_timer(self: &Rc<Self>, at: Timestamp) {
@@ -499,9 +511,11 @@ impl<P: Ports> Runtime<P> {
         self.ports.spawn(Box::pin(async move {
             while runtime.must_live() {
                 runtime.ports.keep_alive();
+                runtime.set_guard();
                 runtime.ports.sleep(KEEP_ALIVE_MS).await;
             }
             runtime.kept_alive.set(false);
+            runtime.set_alarm();
         }));
     }
 

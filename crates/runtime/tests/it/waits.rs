@@ -538,3 +538,36 @@ fn a_draft_outlives_the_worker_and_goes_with_the_message_that_is_sent() {
     world.settle();
     assert_eq!(world.answer(1, &gone)["error"]["code"], "thread_not_found");
 }
+
+#[test]
+fn a_worker_that_is_ended_at_work_is_woken_by_its_alarm_and_one_with_nothing_to_do_is_not() {
+    let mut world = World::new();
+    world.script([Reply::hanging(&["Once"]), Reply::text(&["more"])]);
+    let thread = world.ask("A story");
+    world.pass(45_000);
+    let guard = world.outside.alarm.get().unwrap().0;
+    assert!(guard > world.now() && guard <= world.now() + 30_000, "{guard}");
+    let mut world = world.kill();
+    assert_eq!(state(&mut world, &thread), "interrupted");
+    world.pass(30_000);
+    assert_eq!(world.outside.alarm.get().map(|at| at.0), Some(guard), "nothing sets it anew");
+    let run = world.snapshot(1, &thread)["runs"][0]["runId"].clone();
+    world.send(1, json!({"type": "run.resume", "threadId": thread, "runId": run}));
+    world.settle();
+    assert_eq!(world.outside.alarm.get(), None);
+}
+
+#[test]
+fn a_read_that_a_death_cut_off_is_made_again_without_anybody_looking() {
+    let mut world = World::new();
+    world.outside.page_text.replace(Some("Order 7".into()));
+    world.outside.page.replace(Some(Box::new(|| crate::world::PageTurn::Works(500))));
+    world.script([Reply::calls(&[("read_page", json!({}))]), Reply::text(&["Seven."])]);
+    let thread = world.ask("Which order?");
+    world.settle();
+    assert_eq!(world.outside.reads.get(), 0);
+    let mut world = world.kill();
+    world.pass(1_000);
+    assert_eq!(world.outside.reads.get(), 1);
+    assert_eq!(world.snapshot(1, &thread)["runs"], json!([]));
+}
