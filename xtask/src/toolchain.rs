@@ -108,7 +108,9 @@ pub(crate) fn ensure() -> Result<WasmToolchain> {
             return Ok(WasmToolchain::Debian);
         }
     }
-    bail!("no wasm compiler: run `rustup target add {WASM_TARGET}` and `rustup component add rust-src`, then this command again")
+    bail!(
+        "no wasm compiler: run `rustup target add {WASM_TARGET}` and `rustup component add rust-src`, then this command again"
+    )
 }
 
 fn choice() -> Option<WasmToolchain> {

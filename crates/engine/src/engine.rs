@@ -1,6 +1,9 @@
 //! The engine as a whole: the clients, the list of threads, and one machine for each thread that is awake.
 
-use panelot_base::{ClientId, IdSource, SessionId, SortedMap, SortedSet, SubmissionId, ThreadId, Timestamp};
+use panelot_base::{
+    ClientId, IdSource, ItemId, ModelCallId, SessionId, SortedMap, SortedSet, SubmissionId, ThreadId,
+    Timestamp,
+};
 use panelot_protocol::event::{
     ActivityUpdated, DirectoryThread, ErrorCode, ErrorEvent, Event, Initialized, Pong, ReloadRequired,
     SettingsEvent, Stream, ThreadDeleted, ThreadSnapshotEvent, ThreadUpdated,
@@ -11,10 +14,10 @@ use panelot_protocol::{
     DirectoryCursor, EventMessage, Op, OpMessage, PROTOCOL, RejectedOp, SCHEMA_HASH, StreamCursor,
 };
 use panelot_records::{Commit, Connection, Durability, Grant, Receipt, Rule, Settings, Thread, ThreadHead};
-use panelot_tools::Catalogue;
+use panelot_tools::{Catalogue, Report, TargetError, TargetFacts};
 
 use crate::directory::Directory;
-use crate::input::{ConnectionHandle, Input};
+use crate::input::{ConnectionHandle, Input, ModelInput, TargetPhase};
 use crate::project;
 use crate::receipt::{Admitted, Command, Refused};
 use crate::step::{Audience, Effect, Step};
@@ -96,7 +99,9 @@ impl Engine {
             }
             threads.insert(thread.id.clone(), project::thread_meta(&thread, quarantined));
         }
-        steps.push(load);
+        if !load.effects.is_empty() {
+            steps.push(load);
+        }
         let directory = Directory {
             session: boot.session,
             browser_language: boot.browser_language,
@@ -197,6 +202,9 @@ impl Engine {
     }
 
     /// Decides what follows from something that happened.
+    ///
+    /// A browser compiles a function of wasm whole when it is first called. So that a worker's start compiles little, each
+    /// input and command is handled by a function that is not made part of its caller (`#[inline(never)]`).
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Step> {
         // A thread is loaded because something about it comes next.
         let loads = matches!(input, Input::Loaded { .. });
@@ -223,27 +231,10 @@ impl Engine {
             Input::Load { thread } => self.on_load(&thread),
             Input::Loaded { thread, head } => self.on_loaded(now, &thread, head),
             Input::Unreadable { thread, why } => self.on_unreadable(&thread, &why),
-            Input::Model { thread, call, event } => {
-                let mut due = false;
-                let mut steps = self.on_thread(now, &thread, |machine, context, draft| {
-                    due = machine.on_model(context, draft, &call, event);
-                });
-                if due {
-                    steps.extend(
-                        self.on_thread(now, &thread, |machine, _, draft| machine.checkpoint(now, draft)),
-                    );
-                }
-                steps
-            }
-            Input::Target { thread, item, phase, found } => {
-                self.on_thread(now, &thread, |machine, context, draft| {
-                    machine.on_target(context, draft, &item, phase, found);
-                })
-            }
+            Input::Model { thread, call, event } => self.on_model(now, &thread, &call, event),
+            Input::Target { thread, item, phase, found } => self.on_target(now, &thread, &item, phase, found),
             Input::Report { thread, item, attempt, report } => {
-                self.on_thread(now, &thread, |machine, context, draft| {
-                    machine.on_report(context, draft, &item, attempt, report);
-                })
+                self.on_report(now, &thread, &item, attempt, report)
             }
             Input::Wake => self.on_wake(now),
             Input::Verified { from, submission, connection, model, result } => {
@@ -255,6 +246,53 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
+    fn on_model(
+        &mut self,
+        now: Timestamp,
+        thread: &ThreadId,
+        call: &ModelCallId,
+        event: ModelInput,
+    ) -> Vec<Step> {
+        let mut due = false;
+        let mut steps = self.on_thread(now, thread, |machine, context, draft| {
+            due = machine.on_model(context, draft, call, event);
+        });
+        if due {
+            steps.extend(self.on_thread(now, thread, |machine, _, draft| machine.checkpoint(now, draft)));
+        }
+        steps
+    }
+
+    #[inline(never)]
+    fn on_target(
+        &mut self,
+        now: Timestamp,
+        thread: &ThreadId,
+        item: &ItemId,
+        phase: TargetPhase,
+        found: Result<TargetFacts, TargetError>,
+    ) -> Vec<Step> {
+        self.on_thread(now, thread, |machine, context, draft| {
+            machine.on_target(context, draft, item, phase, found);
+        })
+    }
+
+    #[inline(never)]
+    fn on_report(
+        &mut self,
+        now: Timestamp,
+        thread: &ThreadId,
+        item: &ItemId,
+        attempt: u32,
+        report: Report,
+    ) -> Vec<Step> {
+        self.on_thread(now, thread, |machine, context, draft| {
+            machine.on_report(context, draft, item, attempt, report);
+        })
+    }
+
+    #[inline(never)]
     fn on_wake(&mut self, now: Timestamp) -> Vec<Step> {
         let awake: Vec<ThreadId> = self.machines.keys().cloned().collect();
         let mut steps = Vec::new();
@@ -271,6 +309,7 @@ impl Engine {
         steps
     }
 
+    #[inline(never)]
     fn on_loaded(&mut self, now: Timestamp, thread: &ThreadId, head: Option<Box<ThreadHead>>) -> Vec<Step> {
         let Some(head) = head else {
             self.dropped.remove(thread);
@@ -294,6 +333,7 @@ impl Engine {
 
     /// Tells the views of a thread that was dropped how it stands now. Its number shows them that they have missed
     /// something, even if nothing else ever happens in the thread.
+    #[inline(never)]
     fn on_load(&mut self, thread: &ThreadId) -> Vec<Step> {
         if !self.dropped.remove(thread) {
             return Vec::new();
@@ -326,6 +366,7 @@ impl Engine {
     }
 
     /// Turns what a handler left into a step: commit, receipt, answer, events, effects; in this order.
+    #[inline(never)]
     fn finish(
         &mut self,
         now: Timestamp,
@@ -431,6 +472,7 @@ impl Engine {
         self.machines.retain(|thread, machine| !machine.is_idle() || watched.contains(thread));
     }
 
+    #[inline(never)]
     fn on_op(
         &mut self,
         now: Timestamp,
@@ -462,6 +504,7 @@ impl Engine {
         self.on_command(now, command)
     }
 
+    #[inline(never)]
     fn on_command(&mut self, now: Timestamp, command: Command) -> Vec<Step> {
         match command.message.op.clone() {
             Op::SettingsUpdate(update) => vec![self.on_settings(now, &command, update.changes)],
@@ -479,6 +522,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn on_settings(
         &mut self,
         now: Timestamp,
@@ -500,6 +544,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn on_create(&mut self, now: Timestamp, command: &Command, create: ThreadCreate) -> Step {
         let thread = Thread {
             id: ThreadId::mint(&mut self.ids),
@@ -549,6 +594,7 @@ impl Engine {
         step
     }
 
+    #[inline(never)]
     fn on_thread_command(
         &mut self,
         now: Timestamp,
@@ -599,6 +645,7 @@ impl Engine {
     }
 
     /// Deletes a thread that cannot be read or must not be run: its records go, whatever they say.
+    #[inline(never)]
     fn delete_unread(&mut self, now: Timestamp, command: &Command, thread: &ThreadId) -> Vec<Step> {
         self.directory.threads.remove(thread);
         self.directory.activity.remove(thread);

@@ -3,7 +3,7 @@
 use futures_util::join;
 use panelot_base::{SessionId, SortedSet, ThreadId};
 use panelot_engine::Boot;
-use panelot_records::{Key, Record, Scan, Table};
+use panelot_records::{Record, Scan, Table};
 use panelot_store::{ReadRecord, Store, StoreError};
 
 /// What the shell knows at the start.
@@ -21,11 +21,29 @@ pub struct BootFacts {
     pub quarantined: SortedSet<ThreadId>,
 }
 
-/// Reads everything that is not of one thread. A record that cannot be read is reported and passed over.
+/// The tables of what is not of one thread.
+const TABLES: [Table; 5] = [Table::Settings, Table::Connections, Table::Rules, Table::Grants, Table::Threads];
+
+/// Reads everything that is not of one thread.
 ///
 /// # Errors
 /// [`StoreError`] when the store as a whole cannot be read.
 pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, StoreError> {
+    let [settings, connections, rules, grants, threads] = TABLES.map(|table| scan(store, table));
+    let (settings, connections, rules, grants, threads) =
+        join!(settings, connections, rules, grants, threads);
+    let reads = [settings?, connections?, rules?, grants?, threads?];
+    Ok(boot_of(facts, TABLES.into_iter().zip(reads)))
+}
+
+async fn scan<S: Store>(store: &S, table: Table) -> Result<Vec<ReadRecord>, StoreError> {
+    store.scan(&Scan::table(table)).await
+}
+
+/// What the engine is started with, from all records of each table that is not of one thread. A record that cannot be
+/// read is reported and passed over.
+#[must_use]
+pub fn boot_of(facts: BootFacts, reads: impl IntoIterator<Item = (Table, Vec<ReadRecord>)>) -> Boot {
     let mut boot = Boot {
         epoch: facts.epoch,
         session: facts.session,
@@ -40,27 +58,10 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
         quarantined: facts.quarantined,
         problems: Vec::new(),
     };
-    let key = Key::settings();
-    let (settings, connections, rules, grants, threads) = join!(
-        store.get(&key),
-        scan(store, Table::Connections),
-        scan(store, Table::Rules),
-        scan(store, Table::Grants),
-        scan(store, Table::Threads),
-    );
-    match settings? {
-        Some(Ok(Record::Settings(settings))) => boot.settings = Some(settings),
-        Some(Err(error)) => boot.problems.push(error.to_string()),
-        Some(Ok(_)) | None => {}
-    }
-    for (table, reads) in [
-        (Table::Connections, connections?),
-        (Table::Rules, rules?),
-        (Table::Grants, grants?),
-        (Table::Threads, threads?),
-    ] {
+    for (table, reads) in reads {
         for read in reads {
             match read {
+                Ok(Record::Settings(settings)) => boot.settings = Some(settings),
                 Ok(Record::Connection(connection)) => boot.connections.push(connection),
                 Ok(Record::Rule(rule)) => boot.rules.push(rule),
                 Ok(Record::Grant(grant)) => boot.grants.push(grant),
@@ -74,9 +75,5 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
             }
         }
     }
-    Ok(boot)
-}
-
-async fn scan<S: Store>(store: &S, table: Table) -> Result<Vec<ReadRecord>, StoreError> {
-    store.scan(&Scan::table(table)).await
+    boot
 }

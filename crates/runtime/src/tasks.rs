@@ -62,6 +62,7 @@ impl Cancels {
 }
 
 impl<P: Ports> Runtime<P> {
+    #[inline(never)]
     pub(crate) fn spawn_lookup(self: &Rc<Self>, lookup: TargetLookup) {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
@@ -71,6 +72,7 @@ impl<P: Ports> Runtime<P> {
         });
     }
 
+    #[inline(never)]
     pub(crate) fn spawn_dispatch(
         self: &Rc<Self>,
         thread: ThreadId,
@@ -101,6 +103,7 @@ impl<P: Ports> Runtime<P> {
         });
     }
 
+    #[inline(never)]
     pub(crate) fn spawn_verify(
         self: &Rc<Self>,
         from: ConnectionHandle,
@@ -154,6 +157,7 @@ impl<P: Ports> Runtime<P> {
         Ok(listed.unwrap_or_default())
     }
 
+    #[inline(never)]
     pub(crate) fn spawn_history(
         self: &Rc<Self>,
         from: ConnectionHandle,

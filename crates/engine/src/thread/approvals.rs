@@ -114,6 +114,7 @@ impl ThreadMachine {
     }
 
     /// Answers every question whose deadline has come with a decline.
+    #[inline(never)]
     pub(crate) fn expire_approvals(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
         let due: Vec<ApprovalId> = self
             .pending_approvals()
