@@ -1,39 +1,30 @@
 // Panelot's service worker: registers every listener in the first turn (Chrome delivers the waking event
 // to no other), starts the engine's wasm once, hands it the events in order, and replaces a trapped instance.
-// The module exports start(bootJson), a promise, with {quarantined: [threadId], bootCount, trapped?, epoch?, session?},
-// and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port], "port.onMessage" [port, message] and
-// "port.onDisconnect" [port]. The module adds no listener of its own, for Chrome swallows what one throws.
+// The module exports start(bootJson, prefetched), a promise, with {quarantined: [threadId], epoch, session, language} and
+// what prefetch.js read, and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port],
+// "port.onMessage" [port, message] and "port.onDisconnect" [port]. The module adds no listener of its own, for Chrome
+// swallows what one throws.
 import init, * as engine from "./background/panelot_background.js";
+import { enlist, prefetch } from "./prefetch.js";
 
-// Under way while the listeners are registered. The database is only opened, so that the module's opening is quick.
+// Under way while the listeners are registered; for the first instance only.
 const load = () => fetch(chrome.runtime.getURL("background/panelot_background_bg.wasm"));
-let wasm = load();
-const warm = indexedDB.open("panelot");
-warm.onupgradeneeded = () => warm.transaction.abort();
-warm.onsuccess = () => { warm.result.onversionchange = () => warm.result.close(); };
-// Only what the module uses: each of these wakes the worker, and each costs at every start.
-const EVENTS = [
+let wasm = load(), prefetched = prefetch();
+const EVENTS = [ // only what the module uses: each of them wakes the worker, and costs at every start
   "runtime.onInstalled", "runtime.onStartup", "alarms.onAlarm", "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced",
   "webNavigation.onCommitted", "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred",
 ];
 const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
-const EPOCH_KEY = "panelot_engine_stream_epoch", SESSION_KEY = "panelot_browser_session"; // written by the module
 const TRAPS_TO_QUARANTINE = 2;
-const FAILURES_TO_STOP = 3; // failed boots, and traps that no thread accounts for, within this time
-const FAILURE_WINDOW_MS = 60_000;
+const FAILURES_TO_STOP = 3, FAILURE_WINDOW_MS = 60_000; // failed boots, and traps that no thread accounts for
 const RETRY_STEP_MS = 500; // a database that another version holds may be free a moment later
-const FATAL = {
-  type: "fatal.reload_required", submissionId: "boot", protocol: "panelot/engine-v1", schemaHash: "0",
-  message: chrome.i18n.getMessage("engineStopped") || "Panelot's engine cannot start. Reload the extension.",
-};
+const FATAL = { type: "fatal.reload_required", submissionId: "boot", protocol: "panelot/engine-v1", schemaHash: "0" };
 
 let state = "booting"; // then "live"; after a trap "recovering" and "booting" again; in the end "stopped"
 let queue = []; // [kind, args] that arrived while no instance was live
 const ports = new Set();
 let enteredThread = null;
-let traps = null; // as stored under TRAPS_KEY; null until the module is loaded
-let failures = []; // when, in ms
-let boots = 0;
+let traps = null, failures = [], boots = 0, loaded = false; // as under TRAPS_KEY; when, in ms; how many; the module
 
 // The module says which thread it enters, and null when it left it: this script outlives a trap.
 globalThis.panelotEntering = (threadId) => { enteredThread = threadId ?? null; };
@@ -43,6 +34,7 @@ for (const kind of EVENTS) {
   chrome[space][event].addListener((...args) => forward(kind, args));
 }
 chrome.runtime.onConnect.addListener((port) => {
+  if (port.sender?.origin !== location.origin) return port.disconnect(); // a page's content script is no view
   ports.add(port);
   port.onMessage.addListener((message) => forward("port.onMessage", [port, message]));
   port.onDisconnect.addListener(() => {
@@ -52,15 +44,19 @@ chrome.runtime.onConnect.addListener((port) => {
   forward("runtime.onConnect", [port]);
 });
 // The module's timers, promises and streams trap outside of deliver.
-self.addEventListener("error", ({ error }) => { if (isTrap(error)) recover(error); });
-self.addEventListener("unhandledrejection", ({ reason }) => { if (isTrap(reason)) recover(reason); });
-chrome.sidePanel.setPanelBehavior({ openPanelOnActionClick: true }).catch(console.error);
-boot(null);
+self.addEventListener("error", ({ error }) => isTrap(error) && recover(error));
+self.addEventListener("unhandledrejection", ({ reason }) => isTrap(reason) && recover(reason));
+boot();
 
 function forward(kind, args) {
   if (state === "live") deliver(kind, args);
   else if (state !== "stopped") queue.push([kind, args]);
-  else if (kind === "runtime.onConnect") args[0].postMessage(FATAL);
+  else if (kind === "runtime.onConnect") refuse(args[0]);
+}
+
+function refuse(port) {
+  const text = chrome.i18n.getMessage("engineStopped");
+  port.postMessage({ ...FATAL, message: text || "Panelot's engine cannot start. Reload the extension." });
 }
 
 function deliver(kind, args) {
@@ -75,22 +71,27 @@ function isTrap(error) {
   return error instanceof WebAssembly.RuntimeError || (error instanceof RangeError && /call stack/.test(error.message));
 }
 
-async function boot(trapped) {
+async function facts() {
+  const { counted, epoch, session } = await enlist(TRAPS_KEY);
+  traps ??= counted;
+  const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);
+  return JSON.stringify({ quarantined, epoch, session, language: chrome.i18n.getUILanguage() });
+}
+
+async function boot() {
   const number = ++boots;
   state = "booting";
   try {
-    const reading = chrome.storage.session.get([TRAPS_KEY, EPOCH_KEY, SESSION_KEY]); // while the wasm compiles
-    if (traps !== null) engine.__wbg_reset_state();
-    else { const module_or_path = wasm ?? load(); wasm = null; await init({ module_or_path }); }
-    const { [TRAPS_KEY]: counted, [EPOCH_KEY]: epoch, [SESSION_KEY]: session } = await reading;
-    traps ??= counted ?? {};
-    const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);
-    await engine.start(JSON.stringify({ quarantined, bootCount: boots, trapped: trapped ?? undefined, epoch, session }));
+    const reading = facts(); // while the wasm compiles
+    if (loaded) { engine.__wbg_reset_state(); prefetched = undefined; }
+    else { const module_or_path = wasm ?? load(); wasm = null; await init({ module_or_path }); loaded = true; }
+    await engine.start(await reading, await prefetched);
     if (number !== boots || state !== "booting") return;
     state = "live";
     // Not in the first turn: it need not wake a worker, for Chrome updates one that sleeps by itself.
     if (number === 1) chrome.runtime.onUpdateAvailable.addListener((...args) => forward("runtime.onUpdateAvailable", args));
     while (queue.length > 0 && state === "live") deliver(...queue.shift());
+    setTimeout(() => chrome.sidePanel.setPanelBehavior({ openPanelOnActionClick: true }).catch(console.error)); // later
   } catch (error) {
     if (number === boots) recover(error);
   }
@@ -113,9 +114,9 @@ function recover(error) {
       traps[thread] = (traps[thread] ?? 0) + 1;
       await chrome.storage.session.set({ [TRAPS_KEY]: traps }).catch(console.error);
     } else failures = [...failures.filter((at) => at > Date.now() - FAILURE_WINDOW_MS), Date.now()];
-    if (failures.length < FAILURES_TO_STOP) return void setTimeout(boot, failures.length * RETRY_STEP_MS, thread);
+    if (failures.length < FAILURES_TO_STOP) return void setTimeout(boot, failures.length * RETRY_STEP_MS);
     state = "stopped";
-    for (const port of ports) port.postMessage(FATAL);
+    ports.forEach(refuse);
     queue = [];
   }, 0);
 }

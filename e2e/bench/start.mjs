@@ -66,19 +66,21 @@ async function submitToDelta(page, threadId) {
   }, threadId);
 }
 
+/** `bare`: nothing of the extension is open but a picture. `view`: the page keeps what every open view keeps. */
 async function coldStarts(panelot, control) {
   const hash = await wire.schemaHash(panelot);
   await panelot.evaluate(() => globalThis.wire.port.disconnect());
-  const times = { panelot: [], empty: [] };
-  for (let round = 0; round < ROUNDS + WARM_UP; round += 1) {
+  const times = { bare: [], view: [], empty: [] };
+  const round = async (own, measured) => {
     await stopWorkers(panelot);
-    const own = await coldStart(panelot, hash);
+    const panelotMs = await coldStart(panelot, hash);
     await stopWorkers(control);
-    const empty = await controlRound(control, {});
-    if (round < WARM_UP) continue;
-    times.panelot.push(own);
-    times.empty.push(empty);
-  }
+    const emptyMs = await controlRound(control, {});
+    if (measured) own.push(panelotMs) && times.empty.push(emptyMs);
+  };
+  for (let count = 0; count < ROUNDS + WARM_UP; count += 1) await round(times.bare, count >= WARM_UP);
+  await panelot.evaluate(async () => (await import("/keep-engine.js")).keepEngine());
+  for (let count = 0; count < ROUNDS + WARM_UP; count += 1) await round(times.view, count >= WARM_UP);
   return times;
 }
 
@@ -119,20 +121,22 @@ async function main() {
     const control = await browser.open(`chrome-extension://${extensionId(EMPTY)}/page.html`);
     const cold = await coldStarts(panelot, control);
     const delta = await firstDeltas(panelot, control, testkit);
-    const coldRatio = median(cold.panelot) / median(cold.empty);
+    const coldRatio = median(cold.view) / median(cold.empty);
     const deltaRatio = median(delta.panelot) / median(delta.empty);
     report(
       "start",
       [
-        row("worker cold start to initialized", "ms", cold.panelot),
+        row("worker cold start to initialized, a view open", "ms", cold.view),
+        row("the same, no view open", "ms", cold.bare),
         row("control: cold start of an empty extension", "ms", cold.empty),
         row("submit to first delta", "ms", delta.panelot),
         row("control: Port, three strict commits, fetch", "ms", delta.empty),
-        row("cold start beside the control", "ratio", cold.panelot.map((it, index) => it / cold.empty[index])),
+        row("cold start beside the control", "ratio", cold.view.map((it) => it / median(cold.empty))),
+        row("the same, no view open", "ratio", cold.bare.map((it) => it / median(cold.empty))),
         row("first delta beside the control", "ratio", delta.panelot.map((it, index) => it / delta.empty[index])),
       ],
       [
-        bound(`cold start at most ${COLD_RATIO_MAX} times the control`, coldRatio, coldRatio <= COLD_RATIO_MAX),
+        bound(`cold start with a view open at most ${COLD_RATIO_MAX} times the control`, coldRatio, coldRatio <= COLD_RATIO_MAX),
         bound(`first delta at most ${DELTA_RATIO_MAX} times the control`, deltaRatio, deltaRatio <= DELTA_RATIO_MAX),
       ],
     );

@@ -103,19 +103,33 @@ fn bundle_page(profile: Profile, fresh: &Path) -> Result<()> {
     process::run(&mut esbuild, "fix what esbuild says above, then build again")
 }
 
+/// The sources of the boot script: the first imports the others.
+pub(crate) const BOOT_SOURCES: [&str; 2] = ["background.js", "prefetch.js"];
+
+/// The first line of a built boot script: which sources it was made of.
+pub(crate) fn boot_banner(folder: &Path) -> Result<String> {
+    let sources = BOOT_SOURCES.map(|name| project::read(&folder.join(name)));
+    let [script, prefetch] = sources;
+    let mark = project::fingerprint(&[script?.as_bytes(), prefetch?.as_bytes()]);
+    Ok(format!("// Built from extension/{} ({mark})", BOOT_SOURCES.join(" and extension/")))
+}
+
 /// Puts the boot script and the module's glue into one file: each file that a worker imports costs at every start.
 fn bundle_boot(profile: Profile, fresh: &Path) -> Result<()> {
     let script = fresh.join("background.js");
+    let banner = boot_banner(fresh)?;
     let mut esbuild = process::command("node_modules/.bin/esbuild");
     esbuild.arg(&script);
     esbuild.args(["--bundle", "--format=esm", ESBUILD_TARGET, "--log-level=warning", "--allow-overwrite"]);
-    esbuild.arg(format!("--outfile={}", script.display()));
+    esbuild.arg(format!("--banner:js={banner}")).arg(format!("--outfile={}", script.display()));
     if profile == Profile::Release {
         esbuild.arg("--minify");
     }
     process::run(&mut esbuild, "fix what esbuild says above, then build again")?;
-    let glue = fresh.join("background/panelot_background.js");
-    std::fs::remove_file(&glue).with_context(|| format!("cannot remove {}", glue.display()))
+    for bundled in ["background/panelot_background.js", "prefetch.js"].map(|name| fresh.join(name)) {
+        std::fs::remove_file(&bundled).with_context(|| format!("cannot remove {}", bundled.display()))?;
+    }
+    Ok(())
 }
 
 /// The failpoint feature in cargo's words.

@@ -12,6 +12,9 @@ use wasm_bindgen_cli_support::Bindgen;
 /// The optimiser's switches: the features that rustc uses and every browser of ours has (Chrome 125).
 const WASM_OPT: &[&str] = &[
     "-Oz",
+    // A function with one caller is not made part of it, unless it is small: a browser compiles a function whole when it
+    // is first called, and a worker's start calls little of what its functions can do.
+    "--one-caller-inline-max-function-size=60",
     "--enable-bulk-memory",
     "--enable-bulk-memory-opt",
     "--enable-multivalue",

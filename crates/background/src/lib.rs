@@ -12,15 +12,15 @@ use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Starts the engine. `boot` is JSON: `{quarantined: [threadId], bootCount, trapped?: threadId, epoch?, session?}`, the last two as
-/// this module wrote them to the session storage.
+/// Starts the engine. `boot` is JSON: `{quarantined: [threadId], epoch, session, language}`; `prefetched` is what
+/// `prefetch.js` read from the database, or undefined.
 ///
 /// # Errors
 /// When there is no randomness, or `boot` is not as documented. A database that
 /// cannot be opened is no error here: it is reported to every view.
 #[wasm_bindgen]
-pub async fn start(boot: String) -> Result<(), JsValue> {
-    worker::start(&boot).await.map_err(|why| js_sys::Error::new(&why).into())
+pub async fn start(boot: String, prefetched: JsValue) -> Result<(), JsValue> {
+    worker::start(&boot, prefetched).await.map_err(|why| js_sys::Error::new(&why).into())
 }
 
 /// Hands over an event of the browser, with the arguments of its listener.

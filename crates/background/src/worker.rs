@@ -5,38 +5,33 @@ use std::rc::Rc;
 
 use js_sys::Array;
 use panelot_base::json::FromJson;
-use panelot_base::{IdSource, SessionId, SortedSet, ThreadId};
+use panelot_base::{SessionId, SortedSet, ThreadId};
 
-use panelot_chrome::{Chrome, ChromeEvent, PortId, Ports as ChromePorts, i18n, storage};
+use panelot_chrome::{Chrome, ChromeEvent, PortId, Ports as ChromePorts};
 use panelot_engine::{Boot, ConnectionHandle, PageSignal};
 use panelot_protocol::event::{ErrorCode, ErrorEvent, Event};
 use panelot_protocol::snapshot::ErrorView;
 use panelot_protocol::{EventMessage, PORT_NAME};
-use panelot_runtime::{BootFacts, Runtime, read_boot};
+use panelot_runtime::{BootFacts, Runtime, boot_of, read_boot};
 use panelot_store::StoreError;
 use panelot_store_indexeddb::{DATABASE, IndexedDbStore};
 use panelot_web as web;
-use serde_json::{Value, json};
+use serde_json::Value;
+use wasm_bindgen::JsValue;
 
 use crate::network::Fetch;
 use crate::shell::{ALARM, Shell, Tabs, TabsBrowser, WebClock, log};
 
 /// How long after a failure the database is tried again.
 const REOPEN_MS: u64 = 5000;
-/// The number of this life of the worker, kept for the browser session.
-const EPOCH_KEY: &str = "panelot_engine_stream_epoch";
-/// The browser session's random id.
-const SESSION_KEY: &str = "panelot_browser_session";
-
 /// What the boot script knows.
 #[derive(Debug, FromJson)]
 #[serde(rename_all = "camelCase")]
 struct BootMessage {
     quarantined: Vec<String>,
-    #[serde(default)]
-    epoch: Option<u64>,
-    #[serde(default)]
-    session: Option<String>,
+    epoch: u64,
+    session: SessionId,
+    language: String,
 }
 
 /// What lives as long as the instance.
@@ -52,22 +47,27 @@ thread_local! {
     static WORKER: RefCell<Option<Rc<Worker>>> = const { RefCell::new(None) };
 }
 
-pub(crate) async fn start(boot: &str) -> Result<(), String> {
+pub(crate) async fn start(boot: &str, prefetched: JsValue) -> Result<(), String> {
     std::panic::set_hook(Box::new(|panic| log(&panic.to_string())));
     let message: Value = serde_json::from_str(boot).map_err(|error| error.to_string())?;
     let message = BootMessage::from_json(message).map_err(|error| error.to_string())?;
-    let facts = boot_facts(message)?;
+    let facts = BootFacts {
+        epoch: message.epoch,
+        session: message.session,
+        seed: random()?,
+        browser_language: message.language,
+        quarantined: message.quarantined.into_iter().filter_map(|id| ThreadId::new(id).ok()).collect(),
+    };
     #[cfg(feature = "failpoints")]
     crate::failpoint::start().await;
-    let seed = web::random_bytes().map_err(|error| error.to_string())?;
     let worker = Rc::new(Worker {
         ports: Rc::new(ChromePorts::default()),
-        tabs: Rc::new(Tabs::new(Chrome, WebClock, seed)),
+        tabs: Rc::new(Tabs::new(Chrome, WebClock, random()?)),
         open: RefCell::default(),
         runtime: RefCell::new(Err("the engine is starting".to_owned())),
     });
     WORKER.with(|it| it.replace(Some(Rc::clone(&worker))));
-    if let Err(why) = worker.run(facts.clone()).await {
+    if let Err(why) = worker.run(facts.clone(), &prefetched).await {
         log(&why.to_string());
         *worker.runtime.borrow_mut() = Err(why.to_string());
         web::spawn(reopen(worker, facts));
@@ -75,11 +75,15 @@ pub(crate) async fn start(boot: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn random() -> Result<[u8; 16], String> {
+    web::random_bytes().map_err(|error| error.to_string())
+}
+
 /// Tries the database again and again; what was wrong may be put right from outside.
 async fn reopen(worker: Rc<Worker>, facts: BootFacts) {
     loop {
         web::sleep_ms(REOPEN_MS).await;
-        match worker.run(facts.clone()).await {
+        match worker.run(facts.clone(), &JsValue::UNDEFINED).await {
             Ok(()) => {
                 // The views were told that nothing works; they connect again and find that it does.
                 for port in worker.open.take() {
@@ -92,42 +96,21 @@ async fn reopen(worker: Rc<Worker>, facts: BootFacts) {
     }
 }
 
-/// What the boot script read from the session storage, and what is new. The writes are sent off before anything is
-/// said to a view, and not waited for.
-fn boot_facts(message: BootMessage) -> Result<BootFacts, String> {
-    let random = || web::random_bytes().map_err(|error| error.to_string());
-    let stored = message.session.and_then(|text| SessionId::new(text).ok());
-    let session = match stored {
-        Some(session) => session,
-        None => {
-            let session = SessionId::mint(&mut IdSource::new(random()?));
-            put(SESSION_KEY, json!(session));
-            session
-        }
-    };
-    let epoch = message.epoch.unwrap_or(0).saturating_add(1);
-    put(EPOCH_KEY, json!(epoch));
-    Ok(BootFacts {
-        epoch,
-        session,
-        seed: random()?,
-        browser_language: i18n::ui_language(&Chrome).unwrap_or_default(),
-        quarantined: message.quarantined.into_iter().filter_map(|id| ThreadId::new(id).ok()).collect(),
-    })
-}
-
-fn put(key: &'static str, value: Value) {
-    web::spawn(async move {
-        if let Err(error) = storage::set(&Chrome, storage::Area::Session, key, value).await {
-            log(&format!("the session storage cannot be written: {error}"));
-        }
-    });
+#[inline(never)]
+async fn open(facts: BootFacts) -> Result<(IndexedDbStore, Boot), StoreError> {
+    let store = IndexedDbStore::open(DATABASE).await?;
+    let boot = read_boot(&store, facts).await?;
+    Ok((store, boot))
 }
 
 impl Worker {
-    async fn run(&self, facts: BootFacts) -> Result<(), StoreError> {
-        let store = IndexedDbStore::open(DATABASE).await?;
-        let boot: Boot = read_boot(&store, facts).await?;
+    /// Starts the runtime on what the boot script has read, else on what is read here.
+    async fn run(&self, facts: BootFacts, prefetched: &JsValue) -> Result<(), StoreError> {
+        let (store, boot) = match IndexedDbStore::adopt(prefetched) {
+            Some((store, reads)) => (store, boot_of(facts, reads)),
+            // In a box: what is seldom needed is compiled when it is needed.
+            None => Box::pin(open(facts)).await?,
+        };
         let shell = Shell {
             store,
             network: Fetch,

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Array, Function, JSON, Promise, Reflect};
-use panelot_base::json::FromJson as _;
 use serde_json::{Value, json};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -12,7 +11,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use crate::api::{Api, ChromeError};
-use crate::event::{ChromeEvent, EventError, PortId, Sender, decode};
+use crate::event::{ChromeEvent, EventError, PortId, decode};
 use crate::port::{Connect, Port};
 
 #[wasm_bindgen]
@@ -29,9 +28,6 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     fn name(this: &RawPort) -> String;
-
-    #[wasm_bindgen(method, getter)]
-    fn sender(this: &RawPort) -> JsValue;
 
     #[wasm_bindgen(method, getter, js_name = onMessage)]
     fn on_message(this: &RawPort) -> RawEvent;
@@ -128,7 +124,7 @@ impl Ports {
     /// [`EventError`] when it is not as documented.
     pub fn receive(&self, kind: &str, arguments: &Array) -> Result<Option<ChromeEvent>, EventError> {
         match kind {
-            "runtime.onConnect" => Ok(Some(self.connected(arguments)?)),
+            "runtime.onConnect" => Ok(Some(self.connected(arguments))),
             "port.onMessage" => {
                 let port = self.find(arguments)?;
                 let message = from_js(&arguments.get(1)).map_err(|error| malformed(kind, &error))?;
@@ -153,18 +149,13 @@ impl Ports {
         }
     }
 
-    fn connected(&self, arguments: &Array) -> Result<ChromeEvent, EventError> {
+    fn connected(&self, arguments: &Array) -> ChromeEvent {
         let raw: RawPort = arguments.get(0).unchecked_into();
-        let sender = from_js(&raw.sender()).map_err(|error| malformed("runtime.onConnect", &error))?;
-        let sender: Sender = Sender::from_json(sender).map_err(|error| EventError::Malformed {
-            kind: "runtime.onConnect".to_owned(),
-            detail: error.to_string(),
-        })?;
         let port = PortId(self.last.get().saturating_add(1));
         self.last.set(port.0);
         let name = raw.name();
         self.open.borrow_mut().push((port, raw));
-        Ok(ChromeEvent::PortConnected { port, name, sender })
+        ChromeEvent::PortConnected { port, name }
     }
 
     fn find(&self, arguments: &Array) -> Result<PortId, EventError> {

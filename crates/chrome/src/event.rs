@@ -1,6 +1,6 @@
 //! What Chrome tells the worker, as the boot script hands it over: a kind and the listener's arguments.
 
-use panelot_base::json::{Fields, FromJson, JsonError};
+use panelot_base::json::FromJson;
 use serde_json::Value;
 
 use crate::permissions::Permissions;
@@ -8,21 +8,6 @@ use crate::permissions::Permissions;
 /// Names one connection for as long as this instance of the worker's module lives. Never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortId(pub u64);
-
-/// Who is at the other end of a connection, as Chrome says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sender {
-    /// The extension's id; absent for a web page.
-    pub id: Option<String>,
-    /// The document's address.
-    pub url: String,
-    /// The document's origin.
-    pub origin: String,
-    /// Chrome's id of the document.
-    pub document_id: Option<String>,
-    /// The tab; `None` for a side panel.
-    pub tab_id: Option<u32>,
-}
 
 /// Something that happened in the browser. Addresses, titles and messages are foreign.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +30,6 @@ pub enum ChromeEvent {
         port: PortId,
         /// What it connected for.
         name: String,
-        /// Who it is.
-        sender: Sender,
     },
     /// A message on a connection.
     PortMessage {
@@ -186,31 +169,17 @@ struct Navigation {
     document_lifecycle: Option<String>,
 }
 
+#[derive(FromJson)]
+struct TabId {
+    id: Option<u32>,
+}
+
 #[derive(Default, FromJson)]
 #[serde(default)]
 struct TabChange {
     status: Option<String>,
     url: Option<String>,
     title: Option<String>,
-}
-
-#[derive(FromJson)]
-struct TabId {
-    id: Option<u32>,
-}
-
-impl FromJson for Sender {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        let mut fields = Fields::of(value)?;
-        let sender = Self {
-            id: fields.required("id").flatten(),
-            url: fields.or_default("url").unwrap_or_default(),
-            origin: fields.or_default("origin").unwrap_or_default(),
-            document_id: fields.required("documentId").flatten(),
-            tab_id: fields.required::<Option<TabId>>("tab").flatten().and_then(|tab| tab.id),
-        };
-        fields.finish().map(|()| sender)
-    }
 }
 
 /// Reads an event that needs no live object: all but those of connections. `None` for one that means nothing to us.
@@ -303,9 +272,7 @@ impl Arguments<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use panelot_base::json::FromJson as _;
-
-    use super::{ChromeEvent, EventError, Sender, decode};
+    use super::{ChromeEvent, EventError, decode};
     use crate::permissions::Permissions;
 
     fn event(kind: &str, arguments: Value) -> ChromeEvent {
@@ -400,17 +367,5 @@ mod tests {
             assert!(matches!(refused, Err(EventError::Malformed { .. })), "{kind} {refused:?}");
         }
         assert_eq!(decode("tabs.onMoved", &[]), Err(EventError::UnknownKind("tabs.onMoved".to_owned())));
-    }
-
-    #[test]
-    fn a_sender_in_a_tab_and_one_in_a_side_panel_are_told_apart() {
-        let in_tab: Sender = Sender::from_json(json!({
-            "id": "abc", "url": "chrome-extension://abc/chat.html", "origin": "chrome-extension://abc",
-            "documentId": "D1", "documentLifecycle": "active", "frameId": 0, "tab": {"id": 4, "index": 0},
-        }))
-        .unwrap();
-        assert_eq!((in_tab.tab_id, in_tab.id.as_deref()), (Some(4), Some("abc")));
-        let panel: Sender = Sender::from_json(json!({"id": "abc", "url": "x", "origin": "y"})).unwrap();
-        assert_eq!(panel.tab_id, None);
     }
 }

@@ -21,6 +21,6 @@ pub use api::{Api, ChromeError, ErrorKind};
 pub use browser::{Chrome, JsPort, Ports};
 pub use calls::{action, alarms, i18n, notifications, runtime, scripting, side_panel, storage, windows};
 pub use clock::Clock;
-pub use event::{ChromeEvent, EventError, PortId, Sender, decode};
+pub use event::{ChromeEvent, EventError, PortId, decode};
 pub use gateway::{Gateway, Lookup};
 pub use port::{Connect, Port};

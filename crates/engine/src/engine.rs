@@ -24,6 +24,7 @@ use crate::thread::{Context, Draft, Submission, ThreadMachine};
 
 mod answers;
 mod fork;
+mod outcomes;
 mod queries;
 mod retention;
 mod signals;
@@ -114,7 +115,9 @@ impl Engine {
             threads.insert(thread.id.clone(), project::thread_meta(&thread, quarantined));
         }
         // Reading what is open comes before removing what nobody sees.
-        steps.insert(0, load);
+        if !load.effects.is_empty() {
+            steps.insert(0, load);
+        }
         let directory = Directory {
             session: boot.session,
             browser_language: boot.browser_language,
@@ -245,6 +248,9 @@ impl Engine {
     }
 
     /// Decides what follows from something that happened.
+    ///
+    /// A browser compiles a function of wasm whole when it is first called. So that a worker's start compiles little, each
+    /// input and command is handled by a function that is not made part of its caller (`#[inline(never)]`).
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Step> {
         // A thread is loaded because something about it comes next.
         let loads = matches!(input, Input::Loaded { .. } | Input::Found { .. });
@@ -282,27 +288,10 @@ impl Engine {
             Input::Cut { thread, node } => {
                 self.on_thread(now, &thread, |machine, context, draft| machine.mend(context, draft, *node))
             }
-            Input::Model { thread, call, event } => {
-                let mut due = false;
-                let mut steps = self.on_thread(now, &thread, |machine, context, draft| {
-                    due = machine.on_model(context, draft, &call, event);
-                });
-                if due {
-                    steps.extend(
-                        self.on_thread(now, &thread, |machine, _, draft| machine.checkpoint(now, draft)),
-                    );
-                }
-                steps
-            }
-            Input::Target { thread, item, phase, found } => {
-                self.on_thread(now, &thread, |machine, context, draft| {
-                    machine.on_target(context, draft, &item, phase, found);
-                })
-            }
+            Input::Model { thread, call, event } => self.on_model(now, &thread, &call, event),
+            Input::Target { thread, item, phase, found } => self.on_target(now, &thread, &item, phase, found),
             Input::Report { thread, item, attempt, report } => {
-                self.on_thread(now, &thread, |machine, context, draft| {
-                    machine.on_report(context, draft, &item, attempt, report);
-                })
+                self.on_report(now, &thread, &item, attempt, report)
             }
             Input::Elicitation { thread, item, attempt, asked } => {
                 self.on_thread(now, &thread, |machine, context, draft| {
@@ -321,24 +310,7 @@ impl Engine {
         }
     }
 
-    fn on_wake(&mut self, now: Timestamp) -> Vec<Step> {
-        let awake: Vec<ThreadId> = self.machines.keys().cloned().collect();
-        let mut steps = Vec::new();
-        for thread in awake {
-            steps.extend(self.on_thread(now, &thread, |machine, context, draft| {
-                machine.expire_approvals(context, draft);
-                machine.retry_model(context, draft);
-                machine.start_looks(now, draft);
-                machine.expire_title(now, draft);
-            }));
-            if self.machines.get(&thread).is_some_and(|machine| machine.is_checkpoint_due(now)) {
-                steps
-                    .extend(self.on_thread(now, &thread, |machine, _, draft| machine.checkpoint(now, draft)));
-            }
-        }
-        steps
-    }
-
+    #[inline(never)]
     fn on_loaded(&mut self, now: Timestamp, thread: &ThreadId, head: Option<Box<ThreadHead>>) -> Vec<Step> {
         let Some(head) = head else {
             self.dropped.remove(thread);
@@ -362,6 +334,7 @@ impl Engine {
 
     /// Tells the views of a thread that was dropped how it stands now. Its number shows them that they have missed
     /// something, even if nothing else ever happens in the thread.
+    #[inline(never)]
     fn on_load(&mut self, thread: &ThreadId) -> Vec<Step> {
         if !self.dropped.remove(thread) {
             return Vec::new();
@@ -394,6 +367,7 @@ impl Engine {
     }
 
     /// Turns what a handler left into a step: commit, receipt, answer, events, effects; in this order.
+    #[inline(never)]
     fn finish(
         &mut self,
         now: Timestamp,
@@ -515,6 +489,7 @@ impl Engine {
         self.machines.retain(|thread, machine| !machine.is_idle() || watched.contains(thread));
     }
 
+    #[inline(never)]
     fn on_op(
         &mut self,
         now: Timestamp,
@@ -546,6 +521,7 @@ impl Engine {
         self.on_command(now, command)
     }
 
+    #[inline(never)]
     fn on_command(&mut self, now: Timestamp, command: Command) -> Vec<Step> {
         match command.message.op.clone() {
             Op::SettingsUpdate(update) => {
@@ -579,6 +555,7 @@ impl Engine {
     }
 
     /// Answers a command that changed what the settings say.
+    #[inline(never)]
     fn on_settings(
         &mut self,
         now: Timestamp,
@@ -600,6 +577,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn on_create(&mut self, now: Timestamp, command: &Command, create: ThreadCreate) -> Step {
         let thread = Thread {
             folder: create.folder_id.map(panelot_protocol::Text::into_string),
@@ -662,6 +640,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn on_thread_command(
         &mut self,
         now: Timestamp,
@@ -718,6 +697,7 @@ impl Engine {
     }
 
     /// Deletes a thread that cannot be read or must not be run: its records go, whatever they say.
+    #[inline(never)]
     fn delete_unread(&mut self, now: Timestamp, command: &Command, thread: &ThreadId) -> Vec<Step> {
         self.directory.threads.remove(thread);
         self.directory.drafts.remove(&Some(thread.clone()));

@@ -26,6 +26,7 @@ pub(crate) fn from_json(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     Ok(quote! {
         impl ::panelot_base::json::FromJson for #name {
+            #[inline(never)]
             fn from_json(
                 value: ::panelot_base::json::Value,
             ) -> ::core::result::Result<Self, ::panelot_base::json::JsonError> {

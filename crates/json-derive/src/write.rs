@@ -28,6 +28,7 @@ pub(crate) fn to_json(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     Ok(quote! {
         impl ::panelot_base::json::ToJson for #name {
+            #[inline(never)]
             fn to_json(&self) -> ::panelot_base::json::Value {
                 #body
             }

@@ -430,8 +430,13 @@ macro_rules! ops {
                 name: &str,
                 params: &serde_json::Value,
             ) -> Option<Result<Self, JsonError>> {
+                // Each type's reading is compiled when it is first needed, so it is no part of this function.
+                #[inline(never)]
+                fn read<T: FromJson>(params: &serde_json::Value, wrap: fn(T) -> Op) -> Result<Op, JsonError> {
+                    T::from_json(params.clone()).map(wrap)
+                }
                 match name {
-                    $($wire => Some(FromJson::from_json(params.clone()).map(Self::$variant)),)*
+                    $($wire => Some(read(params, Self::$variant)),)*
                     _ => None,
                 }
             }

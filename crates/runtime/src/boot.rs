@@ -21,11 +21,29 @@ pub struct BootFacts {
     pub quarantined: SortedSet<ThreadId>,
 }
 
-/// Reads everything that is not of one thread. A record that cannot be read is reported and passed over.
+/// The tables of what is not of one thread.
+const TABLES: [Table; 5] = [Table::Settings, Table::Connections, Table::Rules, Table::Grants, Table::Threads];
+
+/// Reads everything that is not of one thread.
 ///
 /// # Errors
 /// [`StoreError`] when the store as a whole cannot be read.
 pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, StoreError> {
+    let [settings, connections, rules, grants, threads] = TABLES.map(|table| scan(store, table));
+    let (settings, connections, rules, grants, threads) =
+        join!(settings, connections, rules, grants, threads);
+    let reads = [settings?, connections?, rules?, grants?, threads?];
+    Ok(boot_of(facts, TABLES.into_iter().zip(reads)))
+}
+
+async fn scan<S: Store>(store: &S, table: Table) -> Result<Vec<ReadRecord>, StoreError> {
+    store.scan(&Scan::table(table)).await
+}
+
+/// What the engine is started with, from all records of each table that is not of one thread. A record that cannot be
+/// read is reported and passed over.
+#[must_use]
+pub fn boot_of(facts: BootFacts, reads: impl IntoIterator<Item = (Table, Vec<ReadRecord>)>) -> Boot {
     let mut boot = Boot {
         epoch: facts.epoch,
         session: facts.session,
@@ -41,20 +59,7 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
         quarantined: facts.quarantined,
         problems: Vec::new(),
     };
-    let (settings, connections, rules, grants, threads) = join!(
-        scan(store, Table::Settings),
-        scan(store, Table::Connections),
-        scan(store, Table::Rules),
-        scan(store, Table::Grants),
-        scan(store, Table::Threads),
-    );
-    for (table, reads) in [
-        (Table::Settings, settings?),
-        (Table::Connections, connections?),
-        (Table::Rules, rules?),
-        (Table::Grants, grants?),
-        (Table::Threads, threads?),
-    ] {
+    for (table, reads) in reads {
         for read in reads {
             match read {
                 Ok(Record::Settings(settings)) => boot.settings = Some(settings),
@@ -72,9 +77,5 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
             }
         }
     }
-    Ok(boot)
-}
-
-async fn scan<S: Store>(store: &S, table: Table) -> Result<Vec<ReadRecord>, StoreError> {
-    store.scan(&Scan::table(table)).await
+    boot
 }

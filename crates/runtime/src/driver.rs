@@ -4,6 +4,7 @@
 //! inputs, so nothing that is slow ever holds anything up.
 
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
 
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
@@ -164,13 +165,13 @@ impl<P: Ports> Runtime<P> {
 
     async fn process(self: &Rc<Self>, input: Input) {
         if self.directory_stale.get() {
-            self.reload_directory().await;
+            boxed(self.reload_directory()).await;
         }
         let Some(input) = self.with_receipt(input).await else { return };
         let needed = self.engine.borrow().needs(&input);
         if let Some(thread) = needed {
             // Read here and not in a task: what the engine is given must be what the store holds at that moment.
-            let loaded = match self.ports.store().head(&thread).await {
+            let loaded = match boxed(self.ports.store().head(&thread)).await {
                 Ok(head) => Input::Loaded { thread, head: head.map(Box::new) },
                 Err(error) if error.is_store_failure() && matches!(input, Input::Load { .. }) => {
                     return self.load_later(&thread);
@@ -261,7 +262,7 @@ impl<P: Ports> Runtime<P> {
         let (Some(client), Receipting::Durable) = (client, message.op.receipting()) else {
             return Some(input);
         };
-        match self.ports.store().get(&Key::receipt(&client, &message.submission_id)).await {
+        match boxed(self.ports.store().get(&Key::receipt(&client, &message.submission_id))).await {
             Ok(Some(Ok(Record::Receipt(stored)))) => *receipt = Some(stored),
             Ok(None) => {}
             // Whether it was applied before cannot be told now, so it must not be applied.
@@ -288,8 +289,8 @@ impl<P: Ports> Runtime<P> {
     async fn execute(self: &Rc<Self>, step: Step) -> bool {
         if let Some(commit) = step.commit {
             let bound = environment_of(&commit);
-            if let Err(error) = self.ports.store().apply(commit).await {
-                self.on_commit_failure(&step.threads, &error).await;
+            if let Err(error) = boxed(self.ports.store().apply(commit)).await {
+                boxed(self.on_commit_failure(&step.threads, &error)).await;
                 for effect in step.on_failure {
                     self.perform(effect).await;
                 }
@@ -537,6 +538,12 @@ fn environment_of(commit: &Commit) -> Option<(EnvironmentDigest, Rc<Environment>
         Write::PutEnvironment { digest, environment } => Some((digest.clone(), Rc::new(environment.clone()))),
         _ => None,
     })
+}
+
+/// A future behind a pointer: a browser compiles a function whole when it is first called, and what a start does not need
+/// is to be no part of the function that it runs.
+fn boxed<'a, T>(future: impl Future<Output = T> + 'a) -> Pin<Box<dyn Future<Output = T> + 'a>> {
+    Box::pin(future)
 }
 
 /// The thread in whose name an input is handled.

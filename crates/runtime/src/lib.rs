@@ -10,6 +10,6 @@ mod model;
 mod ports;
 mod tasks;
 
-pub use boot::{BootFacts, read_boot};
+pub use boot::{BootFacts, boot_of, read_boot};
 pub use driver::Runtime;
 pub use ports::{Answer, Body, Browser, Network, NetworkError, Ports, StepTask};

@@ -106,6 +106,7 @@ async fn read_up_to(mut body: impl Body, max: usize) -> Vec<u8> {
 }
 
 impl<P: Ports> Runtime<P> {
+    #[inline(never)]
     pub(crate) fn spawn_model(self: &Rc<Self>, call: ModelCall) {
         let runtime = Rc::clone(self);
         let (ticket, cancelled) = self.cancels.borrow_mut().register(&call.thread, call.call.as_str());

@@ -63,6 +63,7 @@ impl Cancels {
 }
 
 impl<P: Ports> Runtime<P> {
+    #[inline(never)]
     pub(crate) fn spawn_lookup(self: &Rc<Self>, lookup: TargetLookup) {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
@@ -72,6 +73,7 @@ impl<P: Ports> Runtime<P> {
         });
     }
 
+    #[inline(never)]
     pub(crate) fn spawn_dispatch(
         self: &Rc<Self>,
         thread: ThreadId,
@@ -102,6 +104,7 @@ impl<P: Ports> Runtime<P> {
         });
     }
 
+    #[inline(never)]
     pub(crate) fn spawn_verify(
         self: &Rc<Self>,
         from: ConnectionHandle,
@@ -155,6 +158,7 @@ impl<P: Ports> Runtime<P> {
         Ok(listed.unwrap_or_default())
     }
 
+    #[inline(never)]
     pub(crate) fn spawn_branch(
         self: &Rc<Self>,
         from: ConnectionHandle,

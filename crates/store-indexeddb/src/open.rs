@@ -125,12 +125,19 @@ const VERSION_1: [&str; 12] = [
     "threads",
 ];
 
+/// Whether the connection is to a database of the version `to`, whole.
+pub(crate) fn is_current(database: &IdbDatabase, to: u32) -> bool {
+    database.version() == f64::from(to) && missing_table(database).is_none()
+}
+
+fn missing_table(database: &IdbDatabase) -> Option<&'static str> {
+    let names = database.object_store_names();
+    Table::ALL.iter().map(|table| table.name()).chain([KEYS]).find(|name| !names.contains(name))
+}
+
 /// A database of the right version without all its tables was not made by this program.
 fn check_tables(database: IdbDatabase) -> Opened {
-    let names = database.object_store_names();
-    let missing =
-        Table::ALL.iter().map(|table| table.name()).chain([KEYS]).find(|name| !names.contains(name));
-    match missing {
+    match missing_table(&database) {
         None => Ok(database),
         Some(name) => {
             database.close();

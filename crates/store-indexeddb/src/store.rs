@@ -15,7 +15,7 @@ use web_sys::{
 };
 
 use crate::event::{Completion, Failure, Handler, Outcome, finished};
-use crate::open::open;
+use crate::open::{is_current, open};
 use crate::row::{key_from_js, key_to_js, range, record, revision_of, row_to_js};
 use crate::seal::WebSealer;
 
@@ -118,6 +118,21 @@ impl IndexedDbStore {
         Ok(Self { sealer: WebSealer::new(Rc::clone(&connection)), connection })
     }
 
+    /// Takes over the connection that the extension's `prefetch.js` opened, with the records of each table that it read:
+    /// `{database, tables: [[name, keys, rows]]}`. `None` when it is not that, or the database is not of this version; then
+    /// it is closed, and [`Self::open`] says what is wrong.
+    #[must_use]
+    pub fn adopt(prefetched: &JsValue) -> Option<(Self, Vec<(Table, Vec<ReadRecord>)>)> {
+        let database: IdbDatabase = Reflect::get(prefetched, &"database".into()).ok()?.dyn_into().ok()?;
+        let reads = is_current(&database, SCHEMA_VERSION).then(|| reads(prefetched)).flatten();
+        if reads.is_none() {
+            database.close();
+        }
+        let reads = reads?;
+        let connection = Rc::new(Connection::new(database));
+        Some((Self { sealer: WebSealer::new(Rc::clone(&connection)), connection }, reads))
+    }
+
     fn begin_read(&self, table: Table) -> Result<IdbObjectStore, StoreError> {
         let transaction = self.connection.begin(&[table.name()], IdbTransactionMode::Readonly, None)?;
         transaction.object_store(table.name()).map_err(|error| unreadable(Failure::of(&error)))
@@ -183,6 +198,20 @@ impl Store for IndexedDbStore {
     fn transactions(&self) -> u64 {
         self.connection.transactions.get()
     }
+}
+
+/// The records of each table that was read beforehand.
+fn reads(prefetched: &JsValue) -> Option<Vec<(Table, Vec<ReadRecord>)>> {
+    let tables: Array = Reflect::get(prefetched, &"tables".into()).ok()?.dyn_into().ok()?;
+    let read = |entry: JsValue| {
+        let entry: Array = entry.dyn_into().ok()?;
+        let name = entry.get(0).as_string()?;
+        let table = Table::ALL.iter().copied().find(|table| table.name() == name)?;
+        let (keys, rows): (Array, Array) = (entry.get(1).dyn_into().ok()?, entry.get(2).dyn_into().ok()?);
+        let found = keys.iter().zip(rows.iter());
+        Some((table, found.map(|(key, row)| record(&key_from_js(table, &key), &row)).collect()))
+    };
+    tables.iter().map(read).collect()
 }
 
 /// The object stores that a commit touches.

@@ -334,3 +334,51 @@ async fn without_its_key_a_secret_is_an_error_and_not_an_empty_one() {
     let store = IndexedDbStore::open(&name).await.unwrap();
     assert!(matches!(store.secret(&id).await, Err(StoreError::Seal(_))));
 }
+
+/// What `prefetch.js` hands over: the connection, and keys and rows of each table named.
+async fn prefetched(database: &IdbDatabase, tables: &[&str]) -> JsValue {
+    let list = Array::new();
+    for name in tables {
+        let store = database.transaction_with_str(name).unwrap().object_store(name).unwrap();
+        let keys = finished(&store.get_all_keys().unwrap()).await.unwrap();
+        let rows = finished(&store.get_all().unwrap()).await.unwrap();
+        list.push(&Array::of3(&JsValue::from_str(name), &keys, &rows));
+    }
+    let object = js_sys::Object::new();
+    Reflect::set(&object, &"database".into(), database).unwrap();
+    Reflect::set(&object, &"tables".into(), &list).unwrap();
+    object.into()
+}
+
+#[wasm_bindgen_test]
+async fn what_was_read_before_is_adopted_as_if_it_were_read_here() {
+    let name = fresh_name();
+    let store = IndexedDbStore::open(&name).await.unwrap();
+    let mut commit = Commit::default();
+    commit.put(Settings::default());
+    store.apply(commit).await.unwrap();
+    let read = store.scan(&Scan::table(Table::Settings)).await.unwrap();
+    assert_eq!(read.len(), 1);
+    drop(store);
+    let database = open(&name, SCHEMA_VERSION).await.unwrap();
+    let handed = prefetched(&database, &["settings", "threads"]).await;
+    let (adopted, reads) = IndexedDbStore::adopt(&handed).unwrap();
+    assert_eq!(reads, [(Table::Settings, read.clone()), (Table::Threads, Vec::new())]);
+    assert_eq!(adopted.scan(&Scan::table(Table::Settings)).await.unwrap(), read);
+}
+
+#[wasm_bindgen_test]
+async fn a_database_of_another_version_or_without_its_tables_is_not_adopted_and_let_go() {
+    assert!(IndexedDbStore::adopt(&JsValue::UNDEFINED).is_none());
+    let name = fresh_name();
+    let factory: IdbFactory = Reflect::get(&js_sys::global(), &"indexedDB".into()).unwrap().unchecked_into();
+    let request = factory.open_with_u32(&name, SCHEMA_VERSION).unwrap();
+    let database: IdbDatabase = finished(&request).await.unwrap().unchecked_into();
+    let handed = prefetched(&database, &[]).await;
+    assert!(IndexedDbStore::adopt(&handed).is_none(), "it has no tables");
+    // A closed connection does not block the next version.
+    let request = factory.open_with_u32(&name, SCHEMA_VERSION + 1).unwrap();
+    let database: IdbDatabase = finished(&request).await.unwrap().unchecked_into();
+    let handed = prefetched(&database, &[]).await;
+    assert!(IndexedDbStore::adopt(&handed).is_none(), "it is newer");
+}

@@ -1,5 +1,7 @@
 //! The tools there are, and the way from the model's words to a checked call.
 
+use std::cell::OnceCell;
+
 use serde_json::{Value, json};
 
 use crate::argument::{ArgumentError, check};
@@ -23,15 +25,22 @@ pub const SCHEDULE_SECONDS_MAX: u32 = 604_800;
 /// The tools that a model is offered.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    descriptors: Vec<Descriptor>,
+    /// Made when first asked for: a worker wakes for much that needs no tool.
+    descriptors: OnceCell<Vec<Descriptor>>,
 }
 
 impl Catalogue {
     /// The tools that are built in.
     #[must_use]
-    pub fn builtin() -> Self {
-        Self {
-            descriptors: vec![
+    pub const fn builtin() -> Self {
+        Self { descriptors: OnceCell::new() }
+    }
+
+    /// All tools, in the order in which the model is told of them.
+    #[must_use]
+    pub fn descriptors(&self) -> &[Descriptor] {
+        self.descriptors.get_or_init(|| {
+            vec![
                 read_page(),
                 click(),
                 type_text(),
@@ -42,20 +51,14 @@ impl Catalogue {
                 request_user_action(),
                 watch_page(),
                 schedule_resume(),
-            ],
-        }
-    }
-
-    /// All tools, in the order in which the model is told of them.
-    #[must_use]
-    pub fn descriptors(&self) -> &[Descriptor] {
-        &self.descriptors
+            ]
+        })
     }
 
     /// The tool of that name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Descriptor> {
-        self.descriptors.iter().find(|descriptor| descriptor.name == name)
+        self.descriptors().iter().find(|descriptor| descriptor.name == name)
     }
 
     /// Checks what the model sent and makes a call of it. Empty arguments count as `{}`.
@@ -65,7 +68,7 @@ impl Catalogue {
     pub fn parse(&self, name: &str, arguments_json: &str) -> Result<Call, ArgumentError> {
         let descriptor = self.find(name).ok_or_else(|| ArgumentError::UnknownTool {
             name: name.chars().take(80).collect(),
-            known: self.descriptors.iter().map(|descriptor| descriptor.name).collect(),
+            known: self.descriptors().iter().map(|descriptor| descriptor.name).collect(),
         })?;
         let text = if arguments_json.trim().is_empty() { "{}" } else { arguments_json };
         let arguments: Value = serde_json::from_str(text)

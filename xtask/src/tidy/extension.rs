@@ -104,10 +104,14 @@ fn problems_of_test_build(test: &Path) -> Result<Vec<String>> {
     let sources = project::root().join("extension");
     let built = project::read(&test.join(MANIFEST))?;
     problems.extend(manifest_difference(&project::read(&sources.join(MANIFEST))?, &built)?);
+    // The boot script is built: the same sources in each build, with the glue of that build's own module.
+    if !project::read(&test.join(BOOT_SCRIPT))?.starts_with(&build::boot_banner(&sources)?) {
+        problems.push(format!("{BOOT_SCRIPT} in {} is not built from today's sources", test.display()));
+    }
     for file in project::files_below(&sources)? {
         let same = fs::read(sources.join(&file)).ok() == fs::read(test.join(&file)).ok();
-        // The boot script is built: one source, bundled with the glue of each build's own module.
-        let is_built = file == Path::new(MANIFEST) || file == Path::new(BOOT_SCRIPT);
+        let is_built =
+            file == Path::new(MANIFEST) || build::BOOT_SOURCES.iter().any(|source| file == Path::new(source));
         if !is_built && !same {
             problems.push(format!("{} differs in {}", file.display(), test.display()));
         }

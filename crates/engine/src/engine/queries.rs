@@ -16,6 +16,7 @@ use panelot_provider::ProviderError;
 use panelot_records::{Commit, Draft, Durability, Key, Node, Write};
 
 impl Engine {
+    #[inline(never)]
     pub(super) fn on_initialize(
         &mut self,
         from: ConnectionHandle,
@@ -69,6 +70,7 @@ impl Engine {
     }
 
     /// The thread as it is now, with the number of the newest event that it includes.
+    #[inline(never)]
     fn snapshot_effect(
         &mut self,
         to: ConnectionHandle,
@@ -89,6 +91,7 @@ impl Engine {
         })
     }
 
+    #[inline(never)]
     pub(super) fn on_query(&mut self, command: Command) -> Step {
         let Command { from, message, .. } = command;
         let OpMessage { submission_id, op } = message;
@@ -131,6 +134,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn on_subscribe(&mut self, from: ConnectionHandle, submission: SubmissionId, thread: ThreadId) -> Step {
         let (code, why) = self.why_closed(&thread);
         let Some(effect) = self.snapshot_effect(from, &submission, &thread) else {
@@ -179,6 +183,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn on_verify(
         &self,
         from: ConnectionHandle,
@@ -211,6 +216,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     pub(super) fn on_verified(
         &self,
         from: ConnectionHandle,
@@ -231,6 +237,7 @@ impl Engine {
         answer(from, Event::ConnectionVerified(event))
     }
 
+    #[inline(never)]
     pub(super) fn on_history(
         &self,
         from: ConnectionHandle,
@@ -253,6 +260,7 @@ impl Engine {
         answer(from, Event::ThreadPage(ThreadPage { submission_id, thread_id, items, has_older }))
     }
 
+    #[inline(never)]
     pub(super) fn on_malformed(&self, from: ConnectionHandle, rejected: &RejectedOp) -> Step {
         let why = rejected.error.to_string();
         let event = match &rejected.submission_id {
@@ -268,6 +276,7 @@ impl Engine {
         answer(from, event)
     }
 
+    #[inline(never)]
     pub(super) fn on_overloaded(&self, from: ConnectionHandle, message: OpMessage) -> Step {
         let client = self.clients.get(&from).and_then(|client| client.id.clone());
         let why = "too many operations of this conversation wait; try again in a moment";
@@ -281,6 +290,7 @@ impl Engine {
     }
 
     /// A thread whose records are broken: it is shown as it is in the list, and only it.
+    #[inline(never)]
     pub(super) fn on_unreadable(&mut self, thread: &ThreadId, why: &str) -> Vec<Step> {
         let event = error_event(
             None,

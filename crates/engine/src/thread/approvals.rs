@@ -156,6 +156,7 @@ impl ThreadMachine {
     }
 
     /// Answers every question whose deadline has come with a decline, and ends every interaction whose deadline has.
+    #[inline(never)]
     pub(crate) fn expire_approvals(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
         let due: Vec<(ApprovalId, Option<WaitKind>)> = self
             .open_questions()

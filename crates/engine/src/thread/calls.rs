@@ -138,6 +138,7 @@ impl ThreadMachine {
     }
 
     /// Takes in what a call is aimed at. A look that was overtaken by an answer or a stop is ignored.
+    #[inline(never)]
     pub(crate) fn on_target(
         &mut self,
         context: &mut Context<'_>,

@@ -101,6 +101,7 @@ impl ThreadMachine {
     }
 
     /// Takes in what a model call brought. Returns whether a checkpoint is due.
+    #[inline(never)]
     pub(crate) fn on_model(
         &mut self,
         context: &mut Context<'_>,
@@ -157,6 +158,7 @@ impl ThreadMachine {
     }
 
     /// What is streamed so far goes into a node that is marked incomplete.
+    #[inline(never)]
     pub(crate) fn checkpoint(&mut self, now: Timestamp, draft: &mut Draft) {
         draft.relaxed = true;
         let Some(run) = self.model_run() else { return };
@@ -341,6 +343,7 @@ impl ThreadMachine {
     }
 
     /// Asks again when a back-off has run out.
+    #[inline(never)]
     pub(crate) fn retry_model(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
         let due = |live: &LiveModel| live.retry_at.is_some_and(|at| at <= context.now);
         let Some(live) = self.model.clone().filter(due) else { return };

@@ -65,6 +65,7 @@ impl Settled {
 
 impl ThreadMachine {
     /// Takes in what a dispatched call came to.
+    #[inline(never)]
     pub(crate) fn on_report(
         &mut self,
         context: &mut Context<'_>,

@@ -7,6 +7,7 @@ use super::{Context, Draft, ThreadMachine};
 
 impl ThreadMachine {
     /// Takes up the open runs of a thread that was just read from the store.
+    #[inline(never)]
     pub(crate) fn recover(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
         self.repair(context, draft);
         let running: Vec<RunId> =
