@@ -15,8 +15,7 @@ const EVENTS = [ // only what the module uses: each of them wakes the worker, an
   "webNavigation.onCommitted", "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred",
 ];
 const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
-const TRAPS_TO_QUARANTINE = 2;
-const FAILURES_TO_STOP = 3, FAILURE_WINDOW_MS = 60_000; // failed boots, and traps that no thread accounts for
+const TRAPS_TO_QUARANTINE = 2, FAILURES_TO_STOP = 3, FAILURE_WINDOW_MS = 60_000; // failures: boots, traps of no thread
 const RETRY_STEP_MS = 500; // a database that another version holds may be free a moment later
 const FATAL = { type: "fatal.reload_required", submissionId: "boot", protocol: "panelot/engine-v1", schemaHash: "0" };
 
@@ -100,8 +99,7 @@ async function boot() {
 function recover(error) {
   if (state === "recovering" || state === "stopped") return; // another sign of the same incident
   console.error("Panelot: the engine stopped and is started anew", error);
-  const thread = enteredThread;
-  enteredThread = null;
+  const thread = enteredThread; enteredThread = null;
   if (state === "live") { // the instance is lost that knew these ports: the views connect again
     for (const port of ports) port.disconnect();
     ports.clear();
