@@ -79,18 +79,27 @@ pub(crate) fn item(thread: &Thread, node: &Node) -> wire::SnapshotItem {
             submission_id: submission.clone(),
             steered: *steered,
         },
-        Body::Assistant { item, text, reasoning, calls, connection, model, usage: spent, incomplete } => {
-            wire::ItemBody::AssistantMessage {
-                item_id: item.clone(),
-                text: text.clone(),
-                reasoning: reasoning.clone(),
-                calls: calls.iter().map(stored_call).collect(),
-                connection_id: connection.clone(),
-                model_id: model.clone(),
-                usage: spent.map(usage),
-                incomplete: *incomplete,
-            }
-        }
+        Body::Assistant {
+            item,
+            text,
+            reasoning,
+            calls,
+            connection,
+            model,
+            usage: spent,
+            incomplete,
+            stop,
+        } => wire::ItemBody::AssistantMessage {
+            item_id: item.clone(),
+            text: text.clone(),
+            reasoning: reasoning.clone(),
+            calls: calls.iter().map(stored_call).collect(),
+            connection_id: connection.clone(),
+            model_id: model.clone(),
+            usage: spent.map(usage),
+            incomplete: *incomplete,
+            stop: stop.as_deref().and_then(|stop| FromJson::from_json(Value::from(stop)).ok()),
+        },
         Body::ToolResult { item, outcome, content, details, foreign: _, origin } => {
             let shown = Text::<RESULT_PREVIEW_BYTES>::clipped(content);
             wire::ItemBody::ToolResult {

@@ -167,6 +167,9 @@ pub enum ItemBody {
         usage: Option<Usage>,
         /// Cut short.
         incomplete: bool,
+        /// What the provider cut it for: `max_tokens` or `content_filter`.
+        #[serde(default)]
+        stop: Option<StopReason>,
     },
     /// What came back from a call.
     #[serde(rename_all = "camelCase")]

@@ -108,8 +108,11 @@ pub enum Body {
         model: String,
         /// What it cost, when the provider said.
         usage: Option<Usage>,
-        /// Cut short: by a stop, an error or a crash.
+        /// Cut short: by a stop, an error, a crash or the provider.
         incomplete: bool,
+        /// What the provider cut it for, as the wire's `StopReason` spells it.
+        #[serde(default)]
+        stop: Option<String>,
     },
     /// What came back from a call.
     #[serde(rename_all = "camelCase")]

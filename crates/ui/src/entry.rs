@@ -4,7 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use panelot_protocol::event::ErrorCode;
 use panelot_protocol::op::ApprovalDecision;
-use panelot_protocol::snapshot::NoticeKind;
+use panelot_protocol::snapshot::{NoticeKind, StopReason};
 use panelot_view::model::{EntryBody, EntryKey, ToolState};
 use serde_json::Value;
 
@@ -63,6 +63,7 @@ fn UserEntry(key: EntryKey) -> impl IntoView {
 struct Answer {
     streaming: bool,
     incomplete: bool,
+    stop: Option<StopReason>,
     empty: bool,
     reasons: bool,
     usage: Option<(u64, u64)>,
@@ -79,14 +80,17 @@ fn AssistantEntry(key: EntryKey) -> impl IntoView {
         changed.track();
         key.with_value(|key| {
             session.entry(key, |entry| match &entry.body {
-                EntryBody::Assistant { document, reasoning, streaming, incomplete, usage, model } => Answer {
-                    streaming: *streaming,
-                    incomplete: *incomplete,
-                    empty: document.is_empty(),
-                    reasons: !reasoning.is_empty(),
-                    usage: usage.map(|usage| (usage.input, usage.output)),
-                    model: model.as_ref().map(|(_, model)| model.clone()),
-                },
+                EntryBody::Assistant { document, reasoning, streaming, incomplete, stop, usage, model } => {
+                    Answer {
+                        streaming: *streaming,
+                        incomplete: *incomplete,
+                        stop: *stop,
+                        empty: document.is_empty(),
+                        reasons: !reasoning.is_empty(),
+                        usage: usage.map(|usage| (usage.input, usage.output)),
+                        model: model.as_ref().map(|(_, model)| model.clone()),
+                    }
+                }
                 _ => Answer::default(),
             })
         })
@@ -124,7 +128,7 @@ fn AssistantEntry(key: EntryKey) -> impl IntoView {
             </Show>
             <div class="prose" node_ref=root></div>
             <Show when=move || answer.with(|it| it.incomplete && !it.streaming)>
-                <p class="notice">{glyph(Glyph::Info)} {t.incomplete()}</p>
+                <p class="notice">{glyph(Glyph::Info)} {move || words::stop_words(t, answer.with(|it| it.stop))}</p>
             </Show>
             <Show when=move || answer.with(|it| !it.streaming && !it.empty)>
                 <div class="entry-foot">

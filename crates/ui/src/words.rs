@@ -3,6 +3,7 @@
 use panelot_base::Timestamp;
 use panelot_protocol::event::ErrorCode;
 use panelot_protocol::settings::{PermissionPolicy, RuleVerdict, RuleView};
+use panelot_protocol::snapshot::StopReason;
 use panelot_view::model::{Refusal, ToolState};
 use serde_json::Value;
 
@@ -243,6 +244,16 @@ pub fn flag_words(t: Messages, flag: &str) -> String {
         "sensitive_origin" => t.flag_sensitive_origin().to_owned(),
         "cross_scope" => t.flag_cross_scope().to_owned(),
         other => t.flag_other(other),
+    }
+}
+
+/// Why an answer was cut short, in words.
+#[must_use]
+pub fn stop_words(t: Messages, stop: Option<StopReason>) -> &'static str {
+    match stop {
+        Some(StopReason::MaxTokens) => t.incomplete_length(),
+        Some(StopReason::ContentFilter) => t.incomplete_filter(),
+        _ => t.incomplete(),
     }
 }
 

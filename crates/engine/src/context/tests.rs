@@ -58,6 +58,7 @@ fn assistant(text: &str, calls: impl IntoIterator<Item = usize>, incomplete: boo
         model: "m".into(),
         usage: None,
         incomplete,
+        stop: None,
     }
 }
 

@@ -181,6 +181,7 @@ fn assistant(seq: u64, calls: Vec<panelot_records::StoredCall>) -> Node {
             model: "m".into(),
             usage: None,
             incomplete: false,
+            stop: None,
         },
     }
 }

@@ -1,6 +1,6 @@
 //! Model calls: asking, streaming, checkpoints, answers and failures.
 
-use panelot_base::json::ToJson;
+use panelot_base::json::{ToJson, word};
 use panelot_base::limits::{CHECKPOINT_BYTES, CHECKPOINT_INTERVAL_MS};
 use panelot_base::{ItemId, ModelCallId, RunId, Timestamp};
 use panelot_protocol::event::{ErrorCode, Event, ItemComplete, ItemDelta, ItemStart, TokenUsage};
@@ -188,6 +188,7 @@ impl ThreadMachine {
             model: model.model,
             usage: None,
             incomplete: true,
+            stop: None,
         };
         if let Some(seq) = partial {
             self.rewrite(seq, body);
@@ -237,6 +238,11 @@ impl ThreadMachine {
             response.tool_calls.into_iter().map(mint).collect()
         };
         let usage = response.usage.map(usage_record);
+        let reason = match response.stop_reason {
+            panelot_provider::StopReason::MaxTokens => StopReason::MaxTokens,
+            panelot_provider::StopReason::ContentFilter => StopReason::ContentFilter,
+            panelot_provider::StopReason::End | panelot_provider::StopReason::ToolUse => StopReason::End,
+        };
         let states = calls.iter().map(proposed).collect::<Vec<_>>();
         let body = Body::Assistant {
             item: live.item.clone(),
@@ -246,7 +252,8 @@ impl ThreadMachine {
             connection: model.connection,
             model: model.model,
             usage,
-            incomplete: response.stop_reason == panelot_provider::StopReason::MaxTokens,
+            incomplete: reason != StopReason::End,
+            stop: (reason != StopReason::End).then(|| word(&reason)),
         };
         let seq = self.store_answer(context.now, draft, id, body);
         draft.closing.push(self.item_complete(live.item, true));
@@ -265,11 +272,6 @@ impl ThreadMachine {
         if self.run(id).is_some_and(|run| !run.steers.is_empty()) {
             return self.go_on(context, draft, id);
         }
-        let reason = match response.stop_reason {
-            panelot_provider::StopReason::MaxTokens => StopReason::MaxTokens,
-            panelot_provider::StopReason::ContentFilter => StopReason::ContentFilter,
-            panelot_provider::StopReason::End | panelot_provider::StopReason::ToolUse => StopReason::End,
-        };
         self.end_run(context, draft, id, RunState::Completed, reason);
     }
 

@@ -321,6 +321,25 @@ fn an_answer_that_breaks_off_keeps_its_words_and_says_so() {
 }
 
 #[test]
+fn an_answer_that_the_provider_cut_says_what_for_after_a_kill_too() {
+    for (finish, stop) in [("length", "max_tokens"), ("content_filter", "content_filter")] {
+        let mut world = World::new();
+        let mut reply = Reply::text(&["Half a "]);
+        for chunk in &mut reply.chunks {
+            if let Chunk::Bytes(bytes) = chunk {
+                *bytes = bytes.replace("\"stop\"", &format!("\"{finish}\""));
+            }
+        }
+        world.script([reply]);
+        let thread = world.ask("hi");
+        world.settle();
+        let mut world = world.kill();
+        let said = world.snapshot(1, &thread)["items"][1]["body"].clone();
+        assert_eq!((&said["incomplete"], &said["stop"]), (&json!(true), &json!(stop)));
+    }
+}
+
+#[test]
 fn broken_calls_come_back_to_the_model_and_five_in_a_row_end_with_a_summary() {
     let mut world = World::new();
     let broken = || Reply::calls(&[("click", json!({"reff": 1}))]);

@@ -2,7 +2,7 @@
 
 use panelot_base::{ConnectionId, ItemId, SubmissionId, Timestamp, TurnId};
 use panelot_protocol::op::{ApprovalDecision, TabIdentity};
-use panelot_protocol::snapshot::{NoticeKind, ResultOutcome, Usage};
+use panelot_protocol::snapshot::{NoticeKind, ResultOutcome, StopReason, Usage};
 use serde_json::Value;
 
 use crate::markdown::Document;
@@ -57,6 +57,8 @@ pub enum EntryBody {
         streaming: bool,
         /// It was cut short.
         incomplete: bool,
+        /// What the provider cut it for, when it was the provider.
+        stop: Option<StopReason>,
         /// What it cost, when the provider said so.
         usage: Option<Usage>,
         /// The connection and model that wrote it; none while it streams.

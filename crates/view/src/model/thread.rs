@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use panelot_base::{ConnectionId, RunId, SubmissionId, ThreadId, Timestamp, TurnId};
 use panelot_protocol::snapshot::{
-    ActiveTurn, ApprovalView, CallView, ErrorView, RunState, RunView, ThreadMeta, Usage,
+    ActiveTurn, ApprovalView, CallView, ErrorView, RunState, RunView, StopReason, ThreadMeta, Usage,
 };
 
 use super::position::Position;
@@ -71,6 +71,7 @@ struct StoredMessage {
     usage: Option<Usage>,
     model: (ConnectionId, String),
     incomplete: bool,
+    stop: Option<StopReason>,
 }
 
 /// A message that waits its turn.

@@ -265,6 +265,7 @@ impl Engine {
             model_id: "m".into(),
             usage: None,
             incomplete,
+            stop: None,
         }
     }
 

@@ -71,8 +71,8 @@ pub(super) fn picture(thread: &ThreadView) -> String {
 
 fn without_document(body: &EntryBody) -> String {
     match body {
-        EntryBody::Assistant { reasoning, streaming, incomplete, usage, model, .. } => {
-            format!("{reasoning:?} {streaming} {incomplete} {usage:?} {model:?}")
+        EntryBody::Assistant { reasoning, streaming, incomplete, stop, usage, model, .. } => {
+            format!("{reasoning:?} {streaming} {incomplete} {stop:?} {usage:?} {model:?}")
         }
         _ => String::new(),
     }

@@ -84,13 +84,13 @@ impl ThreadView {
                 let Some(slot) = self.entries.get_mut(&key) else { return };
                 slot.active = true;
                 let entry = &mut slot.entry;
-                if let EntryBody::Assistant { document, reasoning, streaming, incomplete, .. } =
+                if let EntryBody::Assistant { document, reasoning, streaming, incomplete, stop, .. } =
                     &mut entry.body
                 {
                     let mut changed = document.set(&item.text);
                     changed |= *reasoning != item.reasoning || !*streaming || *incomplete;
                     item.reasoning.clone_into(reasoning);
-                    (*streaming, *incomplete) = (true, false);
+                    (*streaming, *incomplete, *stop) = (true, false, None);
                     entry.turn_id = turn_id.or(entry.turn_id.take());
                     if changed {
                         entry.revision += 1;

@@ -117,9 +117,10 @@ impl ThreadView {
                 model_id,
                 usage,
                 incomplete,
+                stop,
             } => {
                 let model = (connection_id, model_id);
-                let stored = StoredMessage { text, reasoning, usage, model, incomplete };
+                let stored = StoredMessage { text, reasoning, usage, model, incomplete, stop };
                 self.store_message(&item_id, stored, position, changes, |slot| {
                     (slot.entry.at, slot.entry.turn_id) = (at, turn_id.clone());
                 });
@@ -193,6 +194,7 @@ impl ThreadView {
             reasoning: String::new(),
             streaming: false,
             incomplete: false,
+            stop: None,
             usage: None,
             model: None,
         };
@@ -206,7 +208,7 @@ impl Slot {
     /// Shows a message as it is stored. Returns whether that made a difference.
     pub(super) fn become_stored(&mut self, stored: StoredMessage) -> bool {
         self.stored = None;
-        let EntryBody::Assistant { document, reasoning, streaming, incomplete, usage, model } =
+        let EntryBody::Assistant { document, reasoning, streaming, incomplete, stop, usage, model } =
             &mut self.entry.body
         else {
             return false;
@@ -216,10 +218,12 @@ impl Slot {
         changed |= *reasoning != stored.reasoning
             || *streaming
             || *incomplete != stored.incomplete
+            || *stop != stored.stop
             || *usage != stored.usage
             || *model != model_now;
         *reasoning = stored.reasoning;
-        (*streaming, *incomplete, *usage, *model) = (false, stored.incomplete, stored.usage, model_now);
+        (*streaming, *incomplete, *stop) = (false, stored.incomplete, stored.stop);
+        (*usage, *model) = (stored.usage, model_now);
         changed
     }
 }
