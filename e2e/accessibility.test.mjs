@@ -69,6 +69,36 @@ describe("axe finds nothing serious", () => {
     await chat.page.close();
   });
 
+  test("in questions with choices, waiting messages, versions and the menu of a chat", async () => {
+    const options = [{ value: "s", label: "Small", description: "0.2 l" }, { value: "l", label: "Large" }];
+    await panelot.testkit.add(
+      scenario("Ask me", [{
+        kind: "toolCall", name: "ask_user",
+        arguments: { questions: [{ id: "q", question: "Which size?", options }, { id: "w", question: "Why?" }] },
+      }]),
+    );
+    const panel = new View(await panelot.openPanel());
+    await panel.button("new-chat").first().click();
+    await panel.send("Say a word");
+    await panel.sees("Echo: ");
+    await panel.button("regenerate", panel.answers.last()).click();
+    await expect(panel.conversation.getByRole("group", { name: say("versions") })).toBeVisible();
+    await panel.button("edit-message", panel.messages.last()).click();
+    await isAccessible(panel.page, "panel with versions and a message being edited");
+    await panel.button("cancel", panel.conversation).click();
+    await panel.send("Ask me");
+    await expect(panel.page.getByRole("region", { name: say("interaction-region") })).toBeVisible();
+    await panel.send("This waits");
+    await expect(panel.page.getByRole("region", { name: say("queue-region") })).toBeVisible();
+    await isAccessible(panel.page, "panel with questions and a waiting message");
+    const chat = new View(await panelot.openChat(await panelot.newestThread()));
+    await chat.page.getByRole("button", { name: say("chat-menu", { title: "Say a word" }) }).click();
+    await expect(chat.page.getByRole("menu")).toBeVisible();
+    await isAccessible(chat.page, "chat with a menu");
+    await panel.page.close();
+    await chat.page.close();
+  });
+
   test("in an error", async () => {
     await panelot.testkit.add(scenario("Fail", { error: { status: 401, body: { error: { message: "no" } } } }));
     const panel = new View(await panelot.openPanel());

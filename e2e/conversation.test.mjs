@@ -90,7 +90,8 @@ test("a deleted chat is gone from every view and stays gone", async () => {
   const chat = new View(await panelot.openChat(await panelot.newestThread()));
   await chat.sees("Throw this away");
   const list = chat.page.getByRole("navigation", { name: chat.say("chats") });
-  await list.getByRole("button", { name: chat.say("chat-delete", { title: "Throw this away" }) }).click();
+  await list.getByRole("button", { name: chat.say("chat-menu", { title: "Throw this away" }) }).click();
+  await chat.page.getByRole("menuitem", { name: chat.say("delete"), exact: true }).click();
   const question = chat.page.getByRole("dialog");
   await question.getByRole("button", { name: chat.say("delete"), exact: true }).click();
   await expect(list.getByText("Throw this away")).toHaveCount(0);

@@ -201,7 +201,7 @@ fn Note(answer: Answer, noting: RwSignal<bool>) -> impl IntoView {
 
 /// The time that is left to answer.
 #[component]
-fn Clock(deadline: u64) -> impl IntoView {
+pub(crate) fn Clock(deadline: u64) -> impl IntoView {
     let t = expect_context::<Messages>();
     let left = move || deadline.saturating_sub(platform::now().0);
     let shown = RwSignal::new(left());
@@ -220,7 +220,7 @@ fn Clock(deadline: u64) -> impl IntoView {
 }
 
 /// Brings the focus to the card unless somebody types or works elsewhere.
-fn focus_card(session: Session, card: NodeRef<html::Section>, approval: ApprovalId) {
+pub(crate) fn focus_card(session: Session, card: NodeRef<html::Section>, approval: ApprovalId) {
     Effect::new(move |_| {
         let Some(card) = card.get() else { return };
         let meant = match session.focus.get() {

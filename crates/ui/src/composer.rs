@@ -4,7 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use panelot_base::ThreadId;
 use panelot_protocol::op::Surface;
-use panelot_protocol::settings::{PermissionPolicy, SettingsChange, SettingsView};
+use panelot_protocol::settings::{PermissionPolicy, SettingsView};
 use panelot_view::model::ConnectionState;
 use panelot_view::{Command, Focus};
 use wasm_bindgen::JsCast as _;
@@ -31,9 +31,7 @@ pub(crate) fn Composer(prefill: RwSignal<Option<String>>, following: RwSignal<bo
     take_texts(session, field, filled, draft, prefill);
     take_focus(session, field);
 
-    let busy = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.is_busy()));
     let queues = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.would_queue()));
-    let stopping = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.stopping));
     let off = Memo::new(move |_| {
         session.read(Part::Connection, |model| {
             matches!(
@@ -42,27 +40,33 @@ pub(crate) fn Composer(prefill: RwSignal<Option<String>>, following: RwSignal<bo
             )
         })
     });
-    let send = move || {
+    let steers =
+        Memo::new(move |_| session.read(Part::Thread, |model| model.thread.steerable_turn().is_some()));
+    let send = move |way: Way| {
         let Some(field) = field.get_untracked() else { return };
         let text = field.value();
         if text.trim().is_empty() || off.get_untracked() {
             return;
         }
         // The page in front is read before anything is awaited; a refusal brings the text back.
-        session.submit(text);
+        match way {
+            Way::Next => session.submit(text),
+            Way::Now => session.steer(text),
+        }
         field.set_value("");
         filled.set(false);
         draft.save("");
         following.set(true);
     };
-    let placeholder = move || match (off.get(), queues.get(), session.surface()) {
+    let placeholder = move || match (off.get(), steers.get(), queues.get(), session.surface()) {
         (true, ..) => t.composer_placeholder_off(),
-        (_, true, _) => t.composer_placeholder_running(),
+        (_, true, ..) => t.composer_placeholder_steer(),
+        (_, _, true, _) => t.composer_placeholder_running(),
         (.., Surface::Chat) => t.composer_placeholder_chat(),
         _ => t.composer_placeholder(),
     };
     view! {
-        <form class="composer" on:submit=move |event| { event.prevent_default(); send(); }>
+        <form class="composer" on:submit=move |event| { event.prevent_default(); send(Way::Next); }>
             <label class="sr-only" for="composer">{t.composer_label()}</label>
             <textarea id="composer" rows="1" node_ref=field placeholder=placeholder disabled=move || off.get()
                 on:input=move |_| {
@@ -74,25 +78,57 @@ pub(crate) fn Composer(prefill: RwSignal<Option<String>>, following: RwSignal<bo
             ></textarea>
             <div class="composer-foot">
                 <div class="pills"><ModelPill /> <PolicyPill /></div>
-                <Show when=move || busy.get()>
-                    <button type="button" class="icon-button send stop" disabled=move || stopping.get()
-                        aria-label=move || if stopping.get() { t.stopping() } else { t.stop() } title=t.stop()
-                        on:click=move |_| session.command(Command::Stop)>
-                        {glyph(Glyph::Stop)}
-                    </button>
-                </Show>
-                <Show when=move || !busy.get() || filled.get()>
-                    <button type="submit" class="icon-button send" disabled=move || !filled.get() || off.get()
-                        aria-label=t.send() title=t.send()>
-                        {glyph(Glyph::Send)}
-                    </button>
-                </Show>
+                <Buttons filled off send=Callback::new(send) />
             </div>
         </form>
     }
 }
 
-fn keydown(session: Session, event: &web_sys::KeyboardEvent, send: impl Fn()) {
+/// Stop, and the ways to send.
+#[component]
+fn Buttons(filled: RwSignal<bool>, off: Memo<bool>, send: Callback<Way>) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let busy = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.is_busy()));
+    let queues = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.would_queue()));
+    let stopping = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.stopping));
+    let steers =
+        Memo::new(move |_| session.read(Part::Thread, |model| model.thread.steerable_turn().is_some()));
+    let send_words = move || if queues.get() { t.send_next() } else { t.send() };
+    view! {
+            <Show when=move || busy.get()>
+                <button type="button" class="icon-button send stop" disabled=move || stopping.get()
+                    aria-label=move || if stopping.get() { t.stopping() } else { t.stop() } title=t.stop()
+                    on:click=move |_| session.command(Command::Stop)>
+                    {glyph(Glyph::Stop)}
+                </button>
+            </Show>
+            <Show when=move || steers.get() && filled.get()>
+                <button type="button" class="icon-button send steer" disabled=move || off.get()
+                    aria-label=t.send_now() title=t.send_now_hint() aria-keyshortcuts="Control+Enter Meta+Enter"
+                    on:click=move |_| send.run(Way::Now)>
+                    {glyph(Glyph::Steer)}
+                </button>
+            </Show>
+            <Show when=move || !busy.get() || filled.get()>
+                <button type="submit" class="icon-button send" disabled=move || !filled.get() || off.get()
+                    aria-label=send_words title=send_words>
+                    {move || glyph(if queues.get() { Glyph::Queue } else { Glyph::Send })}
+                </button>
+            </Show>
+    }
+}
+
+/// Where a message goes while a turn is under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// It waits its turn, and goes at once where there is nothing to wait for.
+    Next,
+    /// Into the turn, where it can take one.
+    Now,
+}
+
+fn keydown(session: Session, event: &web_sys::KeyboardEvent, send: impl Fn(Way)) {
     // While an input method composes, its Enter chooses a candidate.
     if event.is_composing() || event.key_code() == 229 {
         return;
@@ -100,13 +136,18 @@ fn keydown(session: Session, event: &web_sys::KeyboardEvent, send: impl Fn()) {
     match event.key().as_str() {
         "Enter" if !event.shift_key() && !event.alt_key() && !event.ctrl_key() && !event.meta_key() => {
             event.prevent_default();
-            send();
+            send(Way::Next);
+        }
+        "Enter" if event.ctrl_key() || event.meta_key() => {
+            event.prevent_default();
+            send(Way::Now);
         }
         "Escape" => {
-            let asked = session.peek(|model| !model.thread.approvals.is_empty());
+            let asked = session
+                .peek(|model| !(model.thread.approvals.is_empty() && model.thread.interactions.is_empty()));
             if asked {
                 // From here the card's own keys work.
-                let card = document().query_selector(".approval").ok().flatten();
+                let card = document().query_selector(".approval, .interaction").ok().flatten();
                 if let Some(card) = card.and_then(|card| card.dyn_into::<web_sys::HtmlElement>().ok()) {
                     let _ = card.focus();
                 }
@@ -118,82 +159,80 @@ fn keydown(session: Session, event: &web_sys::KeyboardEvent, send: impl Fn()) {
     }
 }
 
-/// The draft of the open thread, kept until the browser closes.
+/// What is being written, kept by the engine for each thread and for a new chat.
 #[derive(Clone, Copy)]
 struct Draft {
     session: Session,
-    timer: StoredValue<Option<i32>>,
-    pending: StoredValue<Option<(String, String)>>,
+    due: StoredValue<bool>,
+    pending: StoredValue<Option<(Option<ThreadId>, String)>>,
 }
 
 impl Draft {
     fn new(session: Session) -> Self {
-        Self { session, timer: StoredValue::new(None), pending: StoredValue::new(None) }
+        Self { session, due: StoredValue::new(false), pending: StoredValue::new(None) }
     }
 
-    fn key(self, thread: Option<&ThreadId>) -> String {
-        match thread {
-            Some(id) => format!("draft:{id}"),
-            None => format!("draft:new:{:?}", self.session.surface()),
-        }
-    }
-
-    fn current_key(self) -> String {
-        self.key(self.session.peek(|model| model.thread.id.clone()).as_ref())
+    fn write(self, text: String) {
+        let thread = self.session.peek(|model| model.thread.id.clone());
+        self.pending.set_value(Some((thread, text)));
     }
 
     fn save_soon(self, text: String) {
-        self.pending.set_value(Some((self.current_key(), text)));
-        if self.timer.get_value().is_some() {
-            return;
+        self.write(text);
+        if !self.due.get_value() {
+            self.due.set_value(true);
+            platform::Timer::after(DRAFT_SAVE_MS, move || self.flush());
         }
-        self.timer.set_value(Some(0));
-        platform::Timer::after(DRAFT_SAVE_MS, move || self.flush());
     }
 
     fn save(self, text: &str) {
-        self.pending.set_value(Some((self.current_key(), text.to_owned())));
+        self.write(text.to_owned());
         self.flush();
     }
 
     fn flush(self) {
-        let Some(Some((key, text))) = self.pending.try_update_value(Option::take) else { return };
-        self.timer.set_value(None);
-        if text.is_empty() {
-            return platform::session_remove(&key);
+        if let Some(Some((thread, text))) = self.pending.try_update_value(Option::take) {
+            self.due.set_value(false);
+            self.session.command(Command::SaveDraft { thread, text });
         }
-        let value = serde_json::Value::from(text);
-        wasm_bindgen_futures::spawn_local(async move {
-            // A draft that cannot be written is still in the field.
-            let _ = platform::session_set(&key, &value).await;
-        });
     }
 }
 
 /// Puts the draft of a thread into the field when the thread is opened.
 fn keep_drafts(session: Session, field: NodeRef<html::Textarea>, filled: RwSignal<bool>, draft: Draft) {
+    // The thread whose draft the field waits for.
+    let awaited = StoredValue::new(Some(None::<ThreadId>));
     Effect::new(move |before: Option<Option<ThreadId>>| {
         let thread = session.thread_id();
         let Some(field) = field.get() else { return thread };
         let was_draft_sent = before.as_ref().is_some_and(|before| before.is_none() && thread.is_some())
             && session.peek(|model| !model.thread.loading);
-        if before.as_ref() == Some(&thread) || was_draft_sent {
-            return thread;
+        if before.as_ref() != Some(&thread) && !was_draft_sent {
+            draft.flush();
+            field.set_value("");
+            filled.set(false);
+            awaited.set_value(Some(thread.clone()));
         }
-        draft.flush();
-        field.set_value("");
-        filled.set(false);
-        let key = draft.key(thread.as_ref());
-        wasm_bindgen_futures::spawn_local(async move {
-            let kept = platform::session_get(&key).await;
-            let text = kept.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
-            // The person may have typed or gone on meanwhile.
-            if !text.is_empty() && field.value().is_empty() && draft.current_key() == key {
-                field.set_value(text);
-                let _ = filled.try_set(true);
-            }
-        });
         thread
+    });
+    Effect::new(move |_| {
+        let thread = session.thread_id();
+        let loaded = session.read(Part::Thread, |model| !model.thread.loading && !model.thread.creating)
+            && session.read(Part::Directory, |model| model.directory.loaded);
+        let Some(field) = field.get() else { return };
+        if !loaded || awaited.with_value(|awaited| awaited.as_ref() != Some(&thread)) {
+            return;
+        }
+        awaited.set_value(None);
+        let text = session.peek(|model| match thread {
+            Some(_) => model.thread.draft.clone(),
+            None => model.directory.draft.clone(),
+        });
+        // The person may have typed meanwhile.
+        if !text.is_empty() && field.value().is_empty() {
+            field.set_value(&text);
+            filled.set(!text.trim().is_empty());
+        }
     });
     let handle = window_event_listener_untyped("pagehide", move |_| draft.flush());
     on_cleanup(move || handle.remove());
@@ -253,23 +292,34 @@ fn ModelPill() -> impl IntoView {
     let t = expect_context::<Messages>();
     let settings = Memo::new(move |_| session.read(Part::Settings, |model| model.settings.clone()));
     let choose = move |event: web_sys::Event| {
-        let model = settings
-            .with_untracked(|it| it.as_ref().and_then(|it| choice_of(it, &event_target_value(&event))));
-        session.change(SettingsChange::SetDefaultModel { model });
+        let value = event_target_value(&event);
+        let model = settings.with_untracked(|it| {
+            let settings = it.as_ref()?;
+            choice_of(settings, &value).filter(|_| value != default_choice(settings))
+        });
+        session.overrides.update(|it| it.model = model);
     };
+    let own = move || session.overrides.with(|it| it.model.is_some());
+    let hint = move || if own() { t.model_own() } else { t.model_label() };
     move || {
         let settings = settings.get()?;
         if settings.connections.iter().all(|connection| connection.models.is_empty()) {
             return None;
         }
-        let current = current_choice(&settings);
+        let default = default_choice(&settings);
+        // The list stays where it is when a choice is made, or the keyboard would lose it.
+        let current = Memo::new(move |_| {
+            let own = session.overrides.with(|it| it.model.clone());
+            own.map_or_else(|| default.clone(), |it| choice_value(&it.connection_id, &it.model_id))
+        });
         Some(view! {
-            <select class="pill" aria-label=t.model_label() title=t.model_label() on:change=choose>
+            <select class="pill" aria-label=t.model_label() title=hint data-own=move || own().to_string() on:change=choose>
                 {settings.connections.iter().map(|connection| view! {
                     <optgroup label=connection.name.to_string()>
                         {connection.models.iter().map(|model| {
                             let value = choice_value(&connection.id, model);
-                            let selected = value == current;
+                            let own = value.clone();
+                            let selected = move || current.with(|current| *current == own);
                             view! { <option value=value selected=selected>{model.to_string()}</option> }
                         }).collect_view()}
                     </optgroup>
@@ -279,8 +329,8 @@ fn ModelPill() -> impl IntoView {
     }
 }
 
-/// The model that the next message uses: the chosen one, else the first there is.
-fn current_choice(settings: &SettingsView) -> String {
+/// The model that a message uses unless it says otherwise: the chosen default, else the first there is.
+fn default_choice(settings: &SettingsView) -> String {
     let first = settings
         .connections
         .iter()
@@ -295,25 +345,39 @@ fn PolicyPill() -> impl IntoView {
     let t = expect_context::<Messages>();
     let policy =
         Memo::new(move |_| session.read(Part::Settings, |model| model.settings.as_ref().map(|it| it.policy)));
+    // What one conversation may do says nothing about the next one.
+    Effect::new(move |before: Option<Option<ThreadId>>| {
+        let thread = session.thread_id();
+        let grew_from_draft = before.as_ref().is_some_and(Option::is_none) && thread.is_some();
+        if before.is_some_and(|before| before != thread) && !grew_from_draft {
+            session.overrides.update(|it| it.permission_policy = None);
+        }
+        thread
+    });
     let choose = move |event: web_sys::Event| {
-        let policy = match event_target_value(&event).as_str() {
+        let chosen = match event_target_value(&event).as_str() {
             "always" => PermissionPolicy::Always,
             "auto" => PermissionPolicy::Auto,
             _ => PermissionPolicy::Untrusted,
         };
-        session.change(SettingsChange::SetPolicy { policy });
+        let own = Some(chosen).filter(|_| policy.get_untracked() != Some(chosen));
+        session.overrides.update(|it| it.permission_policy = own);
     };
+    let own = move || session.overrides.with(|it| it.permission_policy.is_some());
+    let hint = move || if own() { t.policy_own() } else { t.policy_label() };
     move || {
-        let current = policy.get()?;
+        let default = policy.get()?;
+        let current =
+            Memo::new(move |_| session.overrides.with(|it| it.permission_policy).unwrap_or(default));
         let options = [
             ("always", PermissionPolicy::Always),
             ("untrusted", PermissionPolicy::Untrusted),
             ("auto", PermissionPolicy::Auto),
         ];
         Some(view! {
-            <select class="pill" aria-label=t.policy_label() title=t.policy_label() on:change=choose>
+            <select class="pill" aria-label=t.policy_label() title=hint data-own=move || own().to_string() on:change=choose>
                 {options.map(|(value, policy)| view! {
-                    <option value=value selected=policy == current>{words::policy_words(t, policy)}</option>
+                    <option value=value selected=move || current.get() == policy>{words::policy_words(t, policy)}</option>
                 })}
             </select>
         })

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use panelot_protocol::event::ErrorCode;
 use panelot_protocol::op::ApprovalDecision;
 use panelot_protocol::snapshot::{NoticeKind, StopReason};
+use panelot_view::Command;
 use panelot_view::model::{EntryBody, EntryKey, ToolState};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::glyph::{Glyph, chevron, glyph};
 use crate::i18n::Messages;
 use crate::platform;
 use crate::prose::Prose;
-use crate::session::Session;
+use crate::session::{Part, Session};
 use crate::words;
 
 /// How long a copy button says that it did.
@@ -30,32 +31,200 @@ pub(crate) fn EntryView(key: EntryKey) -> impl IntoView {
     }
 }
 
+#[derive(Clone, Default, PartialEq)]
+struct Said {
+    text: String,
+    page: Option<String>,
+    sending: bool,
+    steered: bool,
+    versions: Vec<u64>,
+}
+
 #[component]
 fn UserEntry(key: EntryKey) -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
     let changed = session.follow(&key);
-    let shown = Memo::new(move |_| {
+    let key = StoredValue::new(key);
+    let said = Memo::new(move |_| {
         changed.track();
-        session.entry(&key, |entry| match &entry.body {
-            EntryBody::User { text, default_tab, sending } => {
-                (text.clone(), default_tab.as_ref().map(|tab| tab.title.to_string()), *sending)
-            }
-            _ => Default::default(),
+        key.with_value(|key| {
+            session.entry(key, |entry| match &entry.body {
+                EntryBody::User { text, default_tab, sending, steered, versions } => Said {
+                    text: text.clone(),
+                    page: default_tab.as_ref().map(|tab| tab.title.to_string()).filter(|it| !it.is_empty()),
+                    sending: *sending,
+                    steered: *steered,
+                    versions: versions.clone(),
+                },
+                _ => Said::default(),
+            })
         })
     });
+    let editing = RwSignal::new(false);
+    let note = move || {
+        said.with(|said| match said {
+            _ if editing.get() => None,
+            Said { sending: true, .. } => Some(t.sending().to_owned()),
+            Said { steered: true, .. } => Some(t.steered().to_owned()),
+            Said { page: Some(title), .. } => Some(t.page_with_message(title)),
+            _ => None,
+        })
+    };
+    let stored = move || said.with(|said| !said.sending);
+    let many = move || said.with(|said| said.versions.len() > 1);
     view! {
-        <li class="entry user" data-echo=move || shown.with(|it| it.2.to_string())>
+        <li class="entry user" data-echo=move || said.with(|it| it.sending.to_string())>
             <span class="sr-only">{t.you()}</span>
-            <div class="bubble">{move || shown.with(|it| it.0.clone())}</div>
-            {move || shown.with(|(_, title, sending)| match (sending, title) {
-                (true, _) => Some(view! { <p class="entry-note"><span>{t.sending().to_owned()}</span></p> }),
-                (false, Some(title)) if !title.is_empty() => {
-                    Some(view! { <p class="entry-note"><span>{t.page_with_message(title)}</span></p> })
-                }
-                _ => None,
-            })}
+            <Show when=move || editing.get() fallback=move || view! { <div class="bubble">{move || said.with(|it| it.text.clone())}</div> }>
+                <Revision key=key.get_value() text=said.with_untracked(|it| it.text.clone()) editing />
+            </Show>
+            <div class="entry-foot">
+                <Show when=move || stored() && !editing.get()>
+                    <CopyButton text=Callback::new(move |()| said.with_untracked(|it| it.text.clone())) />
+                    <Show when=move || said.with(|it| !it.steered)>
+                        <button type="button" class="icon-button" aria-label=t.edit_message() title=t.edit_message()
+                            disabled=busy(session) on:click=move |_| editing.set(true)>{glyph(Glyph::Pencil)}</button>
+                    </Show>
+                    <DeleteButton key=key.get_value() />
+                </Show>
+                <Show when=move || many() && !editing.get()>
+                    <Versions key=key.get_value() versions=Signal::derive(move || said.with(|it| it.versions.clone())) />
+                </Show>
+                {move || note().map(|note| view! { <span class="entry-note">{note}</span> })}
+            </div>
         </li>
+    }
+}
+
+/// Whether the tree cannot be changed now.
+fn busy(session: Session) -> impl Fn() -> bool + Copy + Send + Sync + 'static {
+    move || session.read(Part::Thread, |model| model.thread.would_queue())
+}
+
+/// Another version of a message is written in its place.
+#[component]
+fn Revision(key: EntryKey, text: String, editing: RwSignal<bool>) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let field = NodeRef::<html::Textarea>::new();
+    Effect::new(move |_| {
+        if let Some(field) = field.get() {
+            let _ = field.focus();
+        }
+    });
+    let key = StoredValue::new(key);
+    let send = move || {
+        let text = field.get_untracked().map(|field| field.value()).unwrap_or_default();
+        let node = session.peek(|model| key.with_value(|key| model.thread.sequence(key)));
+        if let Some(node) = node.filter(|_| !text.trim().is_empty()) {
+            session.revise(node, text);
+            editing.set(false);
+        }
+    };
+    let keys = move |event: web_sys::KeyboardEvent| {
+        if event.is_composing() || event.key_code() == 229 {
+            return;
+        }
+        match event.key().as_str() {
+            "Escape" => editing.set(false),
+            "Enter" if !event.shift_key() => send(),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    view! {
+        <div class="revision">
+            <textarea class="input" aria-label=t.edit_message() node_ref=field prop:value=text on:keydown=keys></textarea>
+            <p class="hint">{t.edit_hint()}</p>
+            <div class="revision-actions">
+                <button type="button" class="button quiet" on:click=move |_| editing.set(false)>{t.cancel()}</button>
+                <button type="button" class="button primary" disabled=busy(session) on:click=move |_| send()>{t.send()}</button>
+            </div>
+        </div>
+    }
+}
+
+/// Goes through the versions of a message.
+#[component]
+fn Versions(key: EntryKey, versions: Signal<Vec<u64>>) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let key = StoredValue::new(key);
+    let at = move || {
+        let here = session.peek(|model| key.with_value(|key| model.thread.sequence(key)));
+        versions.with(|all| all.iter().position(|node| Some(*node) == here).unwrap_or_default())
+    };
+    let go = move |step: fn(usize) -> Option<usize>| {
+        let to = step(at()).and_then(|to| versions.with_untracked(|all| all.get(to).copied()));
+        if let Some(node) = to {
+            session.command(Command::ShowVersion { node });
+        }
+    };
+    let busy = busy(session);
+    let count = move || versions.with(Vec::len);
+    // A comparison sign would end the tag.
+    let first = move || at() == 0 || busy();
+    let last = move || at() + 1 >= count() || busy();
+    let shown = move || t.version_of(&(at() + 1).to_string(), count() as u64);
+    view! {
+        <div class="versions" role="group" aria-label=t.versions()>
+            <button type="button" class="icon-button" aria-label=t.version_before() title=t.version_before()
+                disabled=first on:click=move |_| go(|at| at.checked_sub(1))>{glyph(Glyph::Back)}</button>
+            <span>{shown}</span>
+            <button type="button" class="icon-button" aria-label=t.version_after() title=t.version_after()
+                disabled=last on:click=move |_| go(|at| at.checked_add(1))>{glyph(Glyph::Chevron)}</button>
+        </div>
+    }
+}
+
+/// Deletes what an entry says, when pressed a second time: the first press asks.
+#[component]
+fn DeleteButton(key: EntryKey) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let sure = RwSignal::new(false);
+    let press = move |_| {
+        if !sure.get_untracked() {
+            return sure.set(true);
+        }
+        sure.set(false);
+        if let Some(node) = session.peek(|model| model.thread.sequence(&key)) {
+            session.command(Command::DeleteEntry { node });
+        }
+    };
+    let label = move || if sure.get() { t.delete_message_sure() } else { t.delete_message() };
+    view! {
+        <button type="button" class="icon-button" data-sure=move || sure.get().to_string() aria-label=label title=label
+            disabled=busy(session) on:click=press on:blur=move |_| sure.set(false)>
+            {glyph(Glyph::Bin)}
+            <Show when=move || sure.get()><span>{t.delete_message_sure()}</span></Show>
+        </button>
+    }
+}
+
+/// Asks for another answer, or takes the conversation up to here into a new one.
+#[component]
+fn AnswerActions(key: EntryKey) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let key = StoredValue::new(key);
+    let again = move |_| {
+        let asked = session.peek(|model| key.with_value(|key| model.thread.asked_by(key)));
+        if let Some((node, text)) = asked {
+            session.revise(node, text);
+        }
+    };
+    let copy = move |_| {
+        if let Some(node) = session.peek(|model| key.with_value(|key| model.thread.sequence(key))) {
+            session.command(Command::Copy { node });
+        }
+    };
+    let busy = busy(session);
+    view! {
+        <button type="button" class="icon-button" aria-label=t.regenerate() title=t.regenerate() disabled=busy on:click=again>{glyph(Glyph::Retry)}</button>
+        <button type="button" class="icon-button" aria-label=t.copy_chat() title=t.copy_chat() disabled=busy on:click=copy>{glyph(Glyph::Branch)}</button>
+        <DeleteButton key=key.get_value() />
     }
 }
 
@@ -133,6 +302,7 @@ fn AssistantEntry(key: EntryKey) -> impl IntoView {
             <Show when=move || answer.with(|it| !it.streaming && !it.empty)>
                 <div class="entry-foot">
                     <CopyButton text=Callback::new(move |()| text()) />
+                    <AnswerActions key=key.get_value() />
                     <span>{move || answer.with(|it| it.model.clone())}</span>
                     {move || answer.with(|it| it.usage).map(|(input, output)| view! {
                         <span>{t.usage(&words::tokens(input), &words::tokens(output))}</span>
@@ -326,9 +496,31 @@ fn NoticeEntry(key: EntryKey) -> impl IntoView {
             NoticeKind::TooManyFailures => t.notice_too_many_failures(),
             NoticeKind::Looping => t.notice_looping(),
             NoticeKind::Repaired => t.notice_repaired(),
-            NoticeKind::Summarized => t.notice_summarized(),
+            NoticeKind::Summarized => {
+                return Some(view! { <li class="entry"><Summary details key=key.clone() /></li> }.into_any());
+            }
         };
         Some(view! { <li class="entry notice">{glyph(Glyph::Info)} <span>{text}</span></li> }.into_any())
+    }
+}
+
+/// From here on the model reads a summary; the person may read it, and take it back.
+#[component]
+fn Summary(details: Value, key: EntryKey) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let text = details.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let back = move |_| {
+        if let Some(node) = session.peek(|model| model.thread.sequence(&key)) {
+            session.command(Command::DeleteEntry { node });
+        }
+    };
+    view! {
+        <details class="summary">
+            <summary class="notice">{glyph(Glyph::Info)} <span>{t.notice_summarized()}</span> {chevron()}</summary>
+            <div class="data" tabindex="0">{text}</div>
+            <button type="button" class="button quiet" disabled=busy(session) on:click=back>{t.summary_back()}</button>
+        </details>
     }
 }
 

@@ -33,6 +33,18 @@ pub enum Glyph {
     Spark,
     Sliders,
     Info,
+    Steer,
+    Queue,
+    Pencil,
+    More,
+    Pin,
+    Archive,
+    Search,
+    Branch,
+    Hand,
+    Ask,
+    Timer,
+    Back,
 }
 
 impl Glyph {
@@ -46,6 +58,10 @@ impl Glyph {
             "select_option" => Self::Choose,
             "navigate" => Self::Globe,
             "tabs_list" => Self::Tabs,
+            "ask_user" => Self::Ask,
+            "request_user_action" => Self::Hand,
+            "watch_page" => Self::Read,
+            "schedule_resume" => Self::Timer,
             _ => Self::Tool,
         }
     }
@@ -105,6 +121,26 @@ impl Glyph {
             Self::Sliders => {
                 "M3.5 6.5h7M14.5 6.5h2M12.5 4.5a2 2 0 1 0 0 4 2 2 0 0 0 0-4M3.5 13.5h2M9.5 13.5h7M7.5 11.5a2 2 0 1 0 0 4 2 2 0 0 0 0-4"
             }
+            Self::Steer => "M4 4v4.5a3 3 0 0 0 3 3h8.5M11.5 7.5l4 4-4 4",
+            Self::Queue => "M4 5.5h12M4 10h12M4 14.5h6M13 14.5h4M15 12.5v4",
+            Self::Pencil => {
+                "M4 16l.8-3.4L13 4.4a1.5 1.5 0 0 1 2.1 0l.5.5a1.5 1.5 0 0 1 0 2.1l-8.2 8.2zM11.8 5.6l2.6 2.6"
+            }
+            Self::More => "M5 10h.1M10 10h.1M15 10h.1",
+            Self::Pin => "M7.5 3.5h5l-.6 5 2.6 2.6h-9l2.6-2.6zM10 11.1v5.4",
+            Self::Archive => "M3.5 4.5h13v3h-13zM4.8 7.5v8h10.4v-8M8 10.5h4",
+            Self::Search => "M9 4a5 5 0 1 0 0 10A5 5 0 0 0 9 4M12.7 12.7 16.5 16.5",
+            Self::Branch => {
+                "M6 5.5a1.5 1.5 0 1 0 0-.1M6 7v6M6 14.6a1.5 1.5 0 1 0 0-.1M14 7.1a1.5 1.5 0 1 0 0-.1M14 8.5c0 3-4.5 2.5-7.6 5"
+            }
+            Self::Hand => {
+                "M6.5 10.5V5.6a1.2 1.2 0 0 1 2.4 0v3.6M8.9 9V4.4a1.2 1.2 0 0 1 2.4 0V9M11.3 9V5.6a1.2 1.2 0 0 1 2.4 0v5.6c0 3.3-1.8 5.6-4.7 5.6-2.3 0-3.4-1.3-4.5-3.4L3.4 11c-.3-.7.1-1.4.7-1.6.7-.2 1.2.1 1.6.7l.8 1.2"
+            }
+            Self::Ask => {
+                "M4.5 4h11A1.5 1.5 0 0 1 17 5.5v7a1.5 1.5 0 0 1-1.5 1.5H10l-3.5 3v-3h-2A1.5 1.5 0 0 1 3 12.5v-7A1.5 1.5 0 0 1 4.5 4M8.6 7.4a1.5 1.5 0 1 1 2.2 1.3c-.5.3-.8.6-.8 1.1M10 11.6v.1"
+            }
+            Self::Timer => "M10 5a6 6 0 1 0 0 12 6 6 0 0 0 0-12M8 2.8h4M10 8v3l2 1.3",
+            Self::Back => "m12 5-5 5 5 5",
             Self::Info => "M10 2.8a7.2 7.2 0 1 0 0 14.4 7.2 7.2 0 0 0 0-14.4M10 9.2v4.3M10 6.5v.1",
         }
     }

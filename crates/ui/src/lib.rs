@@ -17,6 +17,7 @@ mod entry;
 mod failure;
 mod glyph;
 pub mod i18n;
+mod interaction;
 mod options;
 mod platform;
 mod prose;

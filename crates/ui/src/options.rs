@@ -5,7 +5,8 @@ use leptos::prelude::*;
 use panelot_base::ConnectionId;
 use panelot_protocol::Text;
 use panelot_protocol::settings::{
-    ConnectionView, Language, ModelChoice, PermissionPolicy, RuleView, SettingsChange, SettingsView, Theme,
+    ConnectionView, GrantView, Language, ModelChoice, PermissionPolicy, RuleView, SettingsChange,
+    SettingsView, Theme,
 };
 use panelot_view::Command;
 use panelot_view::model::{CommandKind, ConnectionState};
@@ -138,7 +139,9 @@ fn Connections() -> impl IntoView {
                     view! { <ConnectionRow connection edited removed /> }
                 } />
             </ul>
-            <Show when=move || list.with(|it| it.iter().any(|it| !it.models.is_empty()))><DefaultModel /></Show>
+            <Show when=move || list.with(|it| it.iter().any(|it| !it.models.is_empty()))><ModelField purpose=Use::Messages />
+            <ModelField purpose=Use::Tasks />
+            <Budget /></Show>
             {move || edited.get().map(|connection| view! { <ConnectionDialog connection edited /> })}
             <RemoveDialog removed />
         </section>
@@ -205,19 +208,42 @@ fn RemoveDialog(removed: RwSignal<Option<ConnectionView>>) -> impl IntoView {
     }
 }
 
+/// Which model is chosen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// For messages.
+    Messages,
+    /// For small tasks such as titles.
+    Tasks,
+}
+
 #[component]
-fn DefaultModel() -> impl IntoView {
+fn ModelField(
+    /// What for.
+    purpose: Use,
+) -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
+    let (id, label, none) = match purpose {
+        Use::Messages => ("default-model", t.default_model(), t.default_model_first()),
+        Use::Tasks => ("task-model", t.task_model(), t.task_model_same()),
+    };
     let settings =
         Memo::new(move |_| session.read(Part::Settings, |model| model.settings.clone().unwrap_or_default()));
     let choose = move |event: web_sys::Event| {
         let model = settings.with_untracked(|it| choice_of(it, &event_target_value(&event)));
-        session.change(SettingsChange::SetDefaultModel { model });
+        session.change(match purpose {
+            Use::Messages => SettingsChange::SetDefaultModel { model },
+            Use::Tasks => SettingsChange::SetTaskModel { model },
+        });
     };
     let options = move || {
         let settings = settings.get();
-        let chosen = settings.default_model.as_ref().map(|it| choice_value(&it.connection_id, &it.model_id));
+        let chosen = match purpose {
+            Use::Messages => &settings.default_model,
+            Use::Tasks => &settings.task_model,
+        };
+        let chosen = chosen.as_ref().map(|it| choice_value(&it.connection_id, &it.model_id));
         let groups = settings.connections.iter().map(|connection| {
             view! {
                 <optgroup label=connection.name.to_string()>
@@ -230,14 +256,36 @@ fn DefaultModel() -> impl IntoView {
             }
         });
         view! {
-            <option value="" selected=chosen.is_none()>{t.default_model_first()}</option>
+            <option value="" selected=chosen.is_none()>{none}</option>
             {groups.collect_view()}
         }
     };
     view! {
         <div class="field">
-            <label for="default-model">{t.default_model()}</label>
-            <select id="default-model" class="input" on:change=choose>{options}</select>
+            <label for=id>{label}</label>
+            <select id=id class="input" on:change=choose>{options}</select>
+        </div>
+    }
+}
+
+/// The tokens after which a turn stands still until the person lets it go on.
+#[component]
+fn Budget() -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let budget = Memo::new(move |_| {
+        session.read(Part::Settings, |model| model.settings.as_ref().and_then(|it| it.turn_token_budget))
+    });
+    let change = move |event: web_sys::Event| {
+        let tokens = event_target_value(&event).trim().parse().ok().filter(|tokens| *tokens > 0);
+        session.change(SettingsChange::SetTurnTokenBudget { tokens });
+    };
+    view! {
+        <div class="field">
+            <label for="budget">{t.turn_budget()}</label>
+            <input id="budget" class="input" type="number" min="0" step="1000" inputmode="numeric" aria-describedby="budget-hint"
+                prop:value=move || budget.get().map(|tokens| tokens.to_string()).unwrap_or_default() on:change=change />
+            <p id="budget-hint" class="hint">{t.turn_budget_hint()}</p>
         </div>
     }
 }
@@ -251,6 +299,11 @@ fn Permissions() -> impl IntoView {
     let rules = Memo::new(move |_| {
         session.read(Part::Settings, |model| {
             model.settings.as_ref().map(|it| it.rules.clone()).unwrap_or_default()
+        })
+    });
+    let grants = Memo::new(move |_| {
+        session.read(Part::Settings, |model| {
+            model.settings.as_ref().map(|it| it.grants.clone()).unwrap_or_default()
         })
     });
     let choices = [
@@ -277,7 +330,36 @@ fn Permissions() -> impl IntoView {
             <ul class="list">
                 <For each=move || rules.get() key=|rule| format!("{rule:?}") children=move |rule| view! { <RuleRow rule /> } />
             </ul>
+            <Show when=move || grants.with(|it| !it.is_empty())>
+                <h3>{t.grants_title()}</h3>
+                <p class="hint">{t.grants_text()}</p>
+                <ul class="list">
+                    <For each=move || grants.get() key=|grant| format!("{grant:?}") children=move |grant| view! { <GrantRow grant /> } />
+                </ul>
+            </Show>
         </section>
+    }
+}
+
+#[component]
+fn GrantRow(grant: GrantView) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let text = words::permission_words(t, &grant.tool, &grant.origin);
+    let label = t.rule_remove(&text);
+    let chat = session.peek(|model| {
+        let title = model.directory.thread(&grant.granted_in).map(|it| it.title.clone());
+        title.filter(|title| !title.is_empty())
+    });
+    view! {
+        <li>
+            <div class="list-text">
+                <div class="list-title">{text}</div>
+                {chat.map(|chat| view! { <div class="list-sub">{t.grant_in(&chat)}</div> })}
+            </div>
+            <button type="button" class="icon-button" aria-label=label title=t.remove()
+                on:click=move |_| session.command(Command::RevokeGrant { grant: grant.clone() })>{glyph(Glyph::Bin)}</button>
+        </li>
     }
 }
 

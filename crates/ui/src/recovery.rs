@@ -1,12 +1,13 @@
 //! Cards for runs that need the person, and the messages that wait their turn.
 
+use leptos::html;
 use leptos::prelude::*;
 use panelot_base::RunId;
 use panelot_protocol::event::ErrorCode;
 use panelot_protocol::op::Resolution;
 use panelot_protocol::snapshot::{CallView, ErrorView};
 use panelot_view::Command;
-use panelot_view::model::{CommandKind, Recovery};
+use panelot_view::model::{CommandKind, QueuedMessage, Recovery};
 
 use crate::entry::Parameters;
 use crate::failure::Failure;
@@ -48,6 +49,9 @@ fn Interrupted(run_id: RunId, budget: bool) -> impl IntoView {
     };
     let kind = CommandKind::Resume(run_id.clone());
     let busy = move || session.read(Part::Pending, |model| model.is_pending(&kind));
+    let end = CommandKind::Queue(run_id.clone());
+    let given_up = move || session.read(Part::Pending, |model| model.is_pending(&end));
+    let run = StoredValue::new(run_id.clone());
     view! {
         <section class="card warn" aria-label=t.recovery_region()>
             <div class="card-head">{glyph(Glyph::Clock)} <div><h2>{title}</h2><p class="card-text">{text}</p></div></div>
@@ -55,6 +59,10 @@ fn Interrupted(run_id: RunId, budget: bool) -> impl IntoView {
                 <button type="button" class="button primary" disabled=busy
                     on:click=move |_| session.command(Command::Resume { run: run_id.clone() })>
                     {t.resume()}
+                </button>
+                <button type="button" class="button quiet" disabled=given_up
+                    on:click=move |_| session.command(Command::RemoveQueued { run: run.get_value() })>
+                    {t.give_up()}
                 </button>
             </div>
         </section>
@@ -104,19 +112,97 @@ fn Failed(error: Option<ErrorView>) -> impl IntoView {
     view! { <section class="card error" aria-label=t.failed_title()><Failure words retry /></section> }
 }
 
-/// The messages that wait their turn.
+/// The messages that wait: for the model's next look at the task under way, and for their own turn.
 #[component]
 pub(crate) fn Queue() -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
     let queued = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.queued()));
-    move || {
-        let queued = queued.get();
-        (!queued.is_empty()).then(|| view! {
-            <section class="queue" aria-label=t.queue_region()>
-                <h2>{t.queue_title(queued.len() as u64)}</h2>
-                <ol>{queued.into_iter().map(|message| view! { <li>{message.text}</li> }).collect_view()}</ol>
+    let steers = Memo::new(move |_| session.read(Part::Thread, |model| model.thread.steers()));
+    let any = move || queued.with(|it| !it.is_empty());
+    let head = move || t.queue_title(queued.with(|it| it.len() as u64));
+    view! {
+        <Show when=move || steers.with(|it| !it.is_empty())>
+            <section class="queue" aria-label=t.steer_region()>
+                <h2>{t.steer_title()}</h2>
+                <ul>
+                    <For each=move || steers.get() key=|it| it.submission_id.clone()
+                        children=|message| view! { <li><p class="queue-text">{message.text}</p></li> } />
+                </ul>
             </section>
-        })
+        </Show>
+        <Show when=any>
+            <section class="queue" aria-label=t.queue_region()>
+                <h2>{head}</h2>
+                <ol>
+                    <For each=move || queued.get() key=|it| (it.submission_id.clone(), it.run_id.clone(), it.text.clone())
+                        children=|message| view! { <Waiting message /> } />
+                </ol>
+            </section>
+        </Show>
+    }
+}
+
+/// A message that waits its turn; the person may change it or take it back.
+#[component]
+fn Waiting(message: QueuedMessage) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let editing = RwSignal::new(false);
+    let text = StoredValue::new(message.text);
+    let field = NodeRef::<html::Textarea>::new();
+    Effect::new(move |_| {
+        if let Some(field) = field.get() {
+            let _ = field.focus();
+        }
+    });
+    let run = StoredValue::new(message.run_id);
+    let known = run.with_value(Option::is_some);
+    let pending = Memo::new(move |_| {
+        let kind = run.get_value().map(CommandKind::Queue);
+        session.read(Part::Pending, |model| kind.is_some_and(|kind| model.is_pending(&kind)))
+    });
+    let save = move || {
+        let now = field.get_untracked().map(|field| field.value()).unwrap_or_default();
+        if let Some(run) = run.get_value().filter(|_| !now.trim().is_empty()) {
+            if text.with_value(|before| *before != now) {
+                session.command(Command::ChangeQueued { run, text: now });
+            }
+            editing.set(false);
+        }
+    };
+    let remove = move |_| {
+        if let Some(run) = run.get_value() {
+            session.command(Command::RemoveQueued { run });
+        }
+    };
+    let keys = move |event: web_sys::KeyboardEvent| {
+        if event.is_composing() || event.key_code() == 229 {
+            return;
+        }
+        match event.key().as_str() {
+            "Escape" => editing.set(false),
+            "Enter" if !event.shift_key() => save(),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    let shown = move || {
+        view! {
+            <p class="queue-text">{text.get_value()}</p>
+            <button type="button" class="icon-button" aria-label=t.queue_edit() title=t.queue_edit()
+                disabled=move || !known || pending.get() on:click=move |_| editing.set(true)>{glyph(Glyph::Pencil)}</button>
+            <button type="button" class="icon-button" aria-label=t.queue_remove() title=t.queue_remove()
+                disabled=move || !known || pending.get() on:click=remove>{glyph(Glyph::Cross)}</button>
+        }
+    };
+    view! {
+        <li>
+            <Show when=move || editing.get() fallback=shown>
+                <textarea class="input" rows="1" aria-label=t.queue_edit() node_ref=field prop:value=text.get_value() on:keydown=keys></textarea>
+                <button type="button" class="icon-button" aria-label=t.save() title=t.save() on:click=move |_| save()>{glyph(Glyph::Check)}</button>
+                <button type="button" class="icon-button" aria-label=t.cancel() title=t.cancel() on:click=move |_| editing.set(false)>{glyph(Glyph::Cross)}</button>
+            </Show>
+        </li>
     }
 }

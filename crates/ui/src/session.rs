@@ -83,6 +83,8 @@ pub struct Session {
     pub restored: RwSignal<Vec<(Option<ThreadId>, String)>>,
     /// Commands that came to their end since somebody looked; who looks empties it.
     pub settled: RwSignal<Vec<(CommandKind, Option<Refusal>)>>,
+    /// What the person chose for the messages of this page, beside the settings.
+    pub overrides: RwSignal<TurnOverrides>,
     /// Grows after every frame in which entries changed.
     pub entries_flushed: Trigger,
 }
@@ -126,6 +128,7 @@ impl Session {
             focus: RwSignal::new(None),
             restored: RwSignal::default(),
             settled: RwSignal::default(),
+            overrides: RwSignal::default(),
             entries_flushed: Trigger::new(),
         };
         if surface != Surface::Options {
@@ -234,10 +237,28 @@ impl Session {
 
     /// Sends a message with what the browser shows at this very moment.
     pub fn submit(self, text: String) {
+        let (browser_context, overrides) = self.circumstances();
+        self.command(Command::Submit { text, browser_context, overrides });
+    }
+
+    /// Adds a message to the turn under way.
+    pub fn steer(self, text: String) {
+        let (browser_context, overrides) = self.circumstances();
+        self.command(Command::Steer { text, browser_context, overrides });
+    }
+
+    /// Sends another version of an earlier message.
+    pub fn revise(self, sibling_of: u64, text: String) {
+        let (browser_context, overrides) = self.circumstances();
+        self.command(Command::Revise { sibling_of, text, browser_context, overrides });
+    }
+
+    /// What the browser shows and what the person chose, now.
+    fn circumstances(self) -> (Option<BrowserContext>, TurnOverrides) {
         let default_tab =
             self.inner.with_value(|inner| inner.page.borrow().as_ref().and_then(PageWatch::current));
-        let browser_context = Some(BrowserContext { captured_at: platform::now(), default_tab });
-        self.command(Command::Submit { text, browser_context, overrides: TurnOverrides::default() });
+        let context = BrowserContext { captured_at: platform::now(), default_tab };
+        (Some(context), self.overrides.get_untracked())
     }
 
     /// A fresh identifier.

@@ -132,7 +132,7 @@ fn Working() -> impl IntoView {
                 EntryBody::Tool { result, .. } => result.is_none(),
                 _ => false,
             });
-            thread.is_busy() && !moves && thread.approvals.is_empty()
+            thread.is_busy() && !moves && thread.approvals.is_empty() && thread.interactions.is_empty()
         })
     });
     view! {

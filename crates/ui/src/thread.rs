@@ -7,7 +7,9 @@ use panelot_view::model::{ConnectionState, EntryBody, EntryKey};
 use crate::approval::Approvals;
 use crate::composer::Composer;
 use crate::failure::Failure;
+use crate::glyph::{Glyph, glyph};
 use crate::i18n::Messages;
+use crate::interaction::Interactions;
 use crate::platform;
 use crate::recovery::{Queue, Recoveries};
 use crate::session::{Part, Session};
@@ -31,10 +33,12 @@ pub(crate) fn ThreadPane() -> impl IntoView {
                 <Jump following />
                 <div class="column">
                     <StatusLine />
+                    <UpdateNotice />
                     <LastError />
                     <Recoveries />
                     <Queue />
                     <Approvals />
+                    <Interactions />
                     <Composer prefill following />
                 </div>
             </div>
@@ -71,6 +75,24 @@ fn StatusLine() -> impl IntoView {
         <div role="status">
             {move || text.get().map(|words| view! {
                 <p class="status-line"><span class="spinner" aria-hidden="true"></span> {words}</p>
+            })}
+        </div>
+    }
+}
+
+/// A new version waits until nothing is under way; the person may have it at once.
+#[component]
+fn UpdateNotice() -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let version = Memo::new(move |_| session.read(Part::Directory, |model| model.directory.update.clone()));
+    view! {
+        <div role="status">
+            {move || version.get().map(|version| view! {
+                <p class="update">
+                    {glyph(Glyph::Spark)} <span>{t.update_waits(&version)}</span>
+                    <button type="button" class="button quiet" title=t.update_now_hint() on:click=move |_| session.command(Command::ApplyUpdate)>{t.update_now()}</button>
+                </p>
             })}
         </div>
     }
@@ -122,6 +144,16 @@ fn Announcer() -> impl IntoView {
         let open = session.read(Part::Thread, |model| model.thread.approvals.len());
         if open > before.unwrap_or_default() {
             said.set(t.answer_asks().to_owned());
+        }
+        open
+    });
+    Effect::new(move |before: Option<usize>| {
+        let open = session.read(Part::Thread, |model| {
+            let thread = &model.thread;
+            thread.interactions.iter().filter(|it| panelot_view::model::is_for_the_person(it.kind)).count()
+        });
+        if open > before.unwrap_or_default() {
+            said.set(t.answer_needs().to_owned());
         }
         open
     });

@@ -3,7 +3,7 @@
 use panelot_base::Timestamp;
 use panelot_protocol::event::ErrorCode;
 use panelot_protocol::settings::{PermissionPolicy, RuleVerdict, RuleView};
-use panelot_protocol::snapshot::StopReason;
+use panelot_protocol::snapshot::{InteractionKind, InteractionView, StopReason};
 use panelot_view::model::{Refusal, ToolState};
 use serde_json::Value;
 
@@ -80,11 +80,13 @@ fn engine_cause(t: Messages, code: ErrorCode) -> Cause {
         ErrorCode::StorageFailed => (t.error_storage(), t.error_storage_next(), false, true),
         ErrorCode::Quarantined => (t.error_quarantined(), t.error_quarantined_next(), false, false),
         ErrorCode::ProtocolMismatch => (t.state_mismatch_title(), t.state_mismatch_text(), false, false),
-        ErrorCode::TurnMismatch
-        | ErrorCode::TurnNotSteerable
-        | ErrorCode::NoActiveTurn
-        | ErrorCode::InvalidCommand
-        | ErrorCode::Internal => (t.error_internal(), t.error_internal_next(), false, true),
+        ErrorCode::TurnMismatch => (t.error_turn(), t.error_turn_next(), false, false),
+        ErrorCode::TurnNotSteerable | ErrorCode::NoActiveTurn => {
+            (t.error_not_steerable(), t.error_not_steerable_next(), false, false)
+        }
+        ErrorCode::InvalidCommand | ErrorCode::Internal => {
+            (t.error_internal(), t.error_internal_next(), false, true)
+        }
     };
     Cause { title, next, settings, retry }
 }
@@ -145,6 +147,10 @@ pub fn tool_words(t: Messages, name: &str) -> String {
         "select_option" => t.tool_select_option().to_owned(),
         "navigate" => t.tool_navigate().to_owned(),
         "tabs_list" => t.tool_tabs_list().to_owned(),
+        "ask_user" => t.tool_ask_user().to_owned(),
+        "request_user_action" => t.tool_user_action().to_owned(),
+        "watch_page" => t.tool_watch_page().to_owned(),
+        "schedule_resume" => t.tool_schedule().to_owned(),
         "" => t.tool_other("…"),
         other => t.tool_other(&other.replace(['_', '.'], " ")),
     }
@@ -257,11 +263,45 @@ pub fn stop_words(t: Messages, stop: Option<StopReason>) -> &'static str {
     }
 }
 
+/// What an interaction is about, in one line.
+#[must_use]
+pub fn interaction_words(t: Messages, it: &InteractionView) -> String {
+    let text = |name: &str| it.params.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    let said = match it.kind {
+        InteractionKind::AskUser => {
+            let mut fields = panelot_view::form::form_of(it.kind, &it.params);
+            match (fields.len(), fields.pop()) {
+                (1, Some(only)) => only.label,
+                (count, _) => t.ask_several(count as u64),
+            }
+        }
+        InteractionKind::UserAction => text("instruction"),
+        InteractionKind::Schedule => text("reason"),
+        InteractionKind::McpElicitation => text("message"),
+        InteractionKind::WatchPage => {
+            let value = clip(&text("value"), LINE_CHARS_MAX);
+            match text("condition").as_str() {
+                "text" => t.watch_for_text(&value),
+                "text_gone" => t.watch_for_text_gone(&value),
+                "url" => t.watch_for_address(&value),
+                _ => t.watch_for_change().to_owned(),
+            }
+        }
+    };
+    if said.is_empty() { t.interaction_region().to_owned() } else { said }
+}
+
 /// A saved rule in words.
 #[must_use]
 pub fn rule_words(t: Messages, rule: &RuleView) -> String {
-    let tool = if &*rule.tool == "*" { t.rule_any_tool().to_owned() } else { tool_words(t, &rule.tool) };
-    let site = if &*rule.origin == "*" { t.rule_any_site() } else { &*rule.origin };
+    permission_words(t, &rule.tool, &rule.origin)
+}
+
+/// What a rule or a grant is about.
+#[must_use]
+pub fn permission_words(t: Messages, tool: &str, origin: &str) -> String {
+    let tool = if tool == "*" { t.rule_any_tool().to_owned() } else { tool_words(t, tool) };
+    let site = if origin == "*" { t.rule_any_site() } else { origin };
     match t.lang() {
         Lang::En => format!("{tool} {}", t.rule_on(site)),
         Lang::ZhCn => format!("{}：{tool}", t.rule_on(site)),
@@ -345,7 +385,10 @@ impl Group {
 #[must_use]
 pub fn clock(ms: u64) -> String {
     let seconds = ms.div_ceil(1000);
-    format!("{}:{:02}", seconds / 60, seconds % 60)
+    match seconds / 60 {
+        minutes @ 60.. => format!("{}:{:02}:{:02}", minutes / 60, minutes % 60, seconds % 60),
+        minutes => format!("{minutes}:{:02}", seconds % 60),
+    }
 }
 
 /// A number of tokens in few characters: 950, 1.2k, 34k.
@@ -501,6 +544,7 @@ mod tests {
         assert_eq!(age(T, Timestamp(HOUR), Timestamp(HOUR - 5 * MINUTE)), "5 min");
         assert_eq!(age(T, Timestamp(0), Timestamp(HOUR)), "now");
         assert_eq!((clock(299_001), clock(0)), ("5:00".to_owned(), "0:00".to_owned()));
+        assert_eq!(clock(HOUR + 5 * MINUTE), "1:05:00");
         assert_eq!((tokens(999), tokens(1234), tokens(34_567)), ("999".into(), "1.2k".into(), "34k".into()));
         assert_eq!((clip("äöü", 2), clip("äöü", 3)), ("äö…".to_owned(), "äöü".to_owned()));
     }

@@ -8,15 +8,17 @@ mod events;
 mod link;
 mod outbox;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use panelot_base::limits::RECONNECT_MIN_MS;
 use panelot_base::{
     ApprovalId, ClientId, ConnectionId, IdSource, RuleId, RunId, SubmissionId, ThreadId, Timestamp,
 };
-use panelot_protocol::op::{ApprovalDecision, BrowserContext, Resolution, Surface, TurnOverrides};
-use panelot_protocol::settings::SettingsChange;
-use panelot_protocol::{DirectoryCursor, Op, OpMessage, StreamCursor};
+use panelot_protocol::op::{
+    ApprovalDecision, BrowserContext, DraftUpdate, InteractionAnswer, Resolution, Surface, TurnOverrides,
+};
+use panelot_protocol::settings::{GrantView, SettingsChange};
+use panelot_protocol::{DirectoryCursor, Op, OpMessage, StreamCursor, Text};
 use serde_json::Value;
 
 use crate::model::{Changes, CommandKind, LastError, Refusal, Verification, ViewModel};
@@ -55,6 +57,85 @@ pub enum Command {
         browser_context: Option<BrowserContext>,
         /// Choices for this message.
         overrides: TurnOverrides,
+    },
+    /// Add a message to the turn that is under way in the open thread; where none can take it, send it as any other.
+    Steer {
+        /// The text.
+        text: String,
+        /// What the browser showed, captured when the person sent it.
+        browser_context: Option<BrowserContext>,
+        /// Choices for it, should it become a message of its own.
+        overrides: TurnOverrides,
+    },
+    /// Change a message of the open thread that waits its turn.
+    ChangeQueued {
+        /// Its run.
+        run: RunId,
+        /// The text now.
+        text: String,
+    },
+    /// Take a message that waits its turn out of the queue, or give an interrupted run up.
+    RemoveQueued {
+        /// The run.
+        run: RunId,
+    },
+    /// Send another version of a message of the open thread, or the same once more; its answer begins a branch.
+    Revise {
+        /// The sequence of the message that it stands beside.
+        sibling_of: u64,
+        /// The text.
+        text: String,
+        /// What the browser showed, captured when the person sent it.
+        browser_context: Option<BrowserContext>,
+        /// Choices for it.
+        overrides: TurnOverrides,
+    },
+    /// Show the branch of another version of a message of the open thread.
+    ShowVersion {
+        /// The version's sequence.
+        node: u64,
+    },
+    /// Copy the open thread up to an entry into a thread of its own, and show that.
+    Copy {
+        /// The entry's sequence.
+        node: u64,
+    },
+    /// Delete the content of an entry of the open thread.
+    DeleteEntry {
+        /// Its sequence.
+        node: u64,
+    },
+    /// Change what the list says of a thread. What is none stays.
+    Arrange {
+        /// Which.
+        thread: ThreadId,
+        /// Another name.
+        title: Option<String>,
+        /// Whether it is kept on top.
+        pinned: Option<bool>,
+        /// Whether it is put away.
+        archived: Option<bool>,
+    },
+    /// Answer what a call of the open thread waits for.
+    Respond {
+        /// The interaction.
+        interaction: ApprovalId,
+        /// The answer.
+        answer: InteractionAnswer,
+    },
+    /// Keep what is being written.
+    SaveDraft {
+        /// For which thread; none for a new chat.
+        thread: Option<ThreadId>,
+        /// The text so far.
+        text: String,
+    },
+    /// Install a waiting update at once.
+    ApplyUpdate,
+    /// Take back a permission that was given until the browser closes.
+    RevokeGrant {
+        /// Which.
+        grant: GrantView,
     },
     /// Stop what the open thread does.
     Stop,
@@ -248,6 +329,8 @@ pub struct Client {
     creating: Option<SubmissionId>,
     /// The question for older entries that is not answered yet.
     history: Option<SubmissionId>,
+    /// What is being written and was not sent to the engine yet, by thread; none is a new chat.
+    drafts: BTreeMap<Option<ThreadId>, String>,
     /// Commands admitted since the thread was last asked for: its snapshot may not know them yet.
     admitted: BTreeSet<SubmissionId>,
 }
@@ -286,6 +369,7 @@ impl Client {
             outbox: Outbox::default(),
             creating: None,
             history: None,
+            drafts: BTreeMap::new(),
             admitted: BTreeSet::new(),
         }
     }
@@ -332,6 +416,10 @@ impl Client {
             for message in self.outbox.take_ready(self.port) {
                 out.effects.push(ClientEffect::Send { port: self.port, value: message.to_json() });
             }
+            // The newest text counts, so none is lost by sending one too many and none is repeated.
+            for (thread_id, text) in std::mem::take(&mut self.drafts) {
+                self.send_now(Op::DraftUpdate(DraftUpdate { thread_id, text: Text::clipped(&text) }), out);
+            }
         }
         let pending = self.outbox.kinds();
         if self.model.pending != pending {
@@ -351,7 +439,12 @@ impl Client {
     /// A command comes to nothing: its traces go, a text goes back to the composer.
     fn give_back(&mut self, id: &SubmissionId, op: &Op, kind: CommandKind, refusal: Refusal, out: &mut Out) {
         let (thread, text) = match op {
-            Op::TurnSubmit(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
+            Op::TurnSubmit(it) | Op::TurnEnqueue(it) => {
+                (Some(it.thread_id.clone()), Some(it.input.text.to_string()))
+            }
+            Op::TurnSteer(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
+            Op::TurnFork(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
+            Op::QueueUpdate(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
             Op::ThreadCreate(it) => (None, it.input.as_ref().map(|input| input.text.to_string())),
             _ => (None, None),
         };

@@ -5,6 +5,7 @@
 //! Read next: `client.rs`, `model.rs`, `markdown.rs`.
 
 pub mod client;
+pub mod form;
 pub mod markdown;
 pub mod model;
 

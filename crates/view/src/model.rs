@@ -16,7 +16,8 @@ use panelot_protocol::snapshot::{Activity, ThreadMeta};
 
 pub use changes::Changes;
 pub use entry::{Entry, EntryBody, EntryKey, ToolResultView, ToolState};
-pub use thread::{QueuedMessage, Recovery, ThreadView};
+pub(crate) use thread::Echo;
+pub use thread::{QueuedMessage, Recovery, ThreadView, is_for_the_person};
 
 /// How the conversation with the engine stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +53,10 @@ pub struct Directory {
     pub loaded: bool,
     pub(crate) threads: BTreeMap<ThreadId, ThreadMeta>,
     pub(crate) activity: BTreeMap<ThreadId, Activity>,
+    /// The message that is being written for a new chat.
+    pub draft: String,
+    /// The version of the extension that waits for being installed.
+    pub update: Option<String>,
 }
 
 impl Directory {
@@ -60,6 +65,20 @@ impl Directory {
     pub fn sorted(&self) -> Vec<&ThreadMeta> {
         let mut list: Vec<_> = self.threads.values().collect();
         list.sort_by(|a, b| (b.pinned, b.updated_at, &a.id).cmp(&(a.pinned, a.updated_at, &b.id)));
+        list
+    }
+
+    /// The threads whose titles hold each word of a query, in the order of [`Self::sorted`]; all of them when it is blank.
+    #[must_use]
+    pub fn matching(&self, query: &str) -> Vec<&ThreadMeta> {
+        let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+        let mut list = self.sorted();
+        if !words.is_empty() {
+            list.retain(|meta| {
+                let title = meta.title.to_lowercase();
+                words.iter().all(|word| title.contains(word.as_str()))
+            });
+        }
         list
     }
 
@@ -91,6 +110,8 @@ pub enum CommandKind {
     Resolve(RunId),
     /// A deletion.
     Delete(ThreadId),
+    /// A change of a message that waits its turn, or its removal.
+    Queue(RunId),
     /// A change of a thread's place in the list or of its tree.
     Arrange,
     /// A change of the settings.

@@ -1,16 +1,71 @@
 //! What the person wants, turned into operations.
 
-use panelot_base::{SubmissionId, ThreadId, Timestamp};
+use panelot_base::{SubmissionId, ThreadId, Timestamp, TurnId};
 use panelot_protocol::op::{
-    ApprovalResponse, BrowserContext, ConnectionVerify, RuleRemove, RunOnly, RunResolveUncertain,
-    SettingsUpdate, ThreadCreate, ThreadHistory, ThreadOnly, TurnOverrides, TurnSubmit, UserInput,
+    ApprovalResponse, BrowserContext, ConnectionVerify, GrantRevoke, InteractionResponse, Nothing,
+    QueueUpdate, RuleRemove, RunOnly, RunResolveUncertain, SettingsUpdate, ThreadCreate, ThreadHistory,
+    ThreadNode, ThreadOnly, ThreadUpdate, TurnFork, TurnOverrides, TurnSteer, TurnSubmit, UserInput,
 };
+use panelot_protocol::settings::GrantView;
 use panelot_protocol::{Op, Text};
 
 use super::link::Link;
 use super::outbox::command_kind;
 use super::{Client, ClientEffect, Command, Focus, Out};
-use crate::model::{CommandKind, ConnectionState, Refusal, ThreadView, Verification};
+use crate::model::{CommandKind, ConnectionState, Echo, Refusal, ThreadView, Verification};
+
+/// What the person wrote and what the browser showed then.
+struct Message {
+    text: String,
+    browser_context: Option<BrowserContext>,
+}
+
+/// What becomes of a message.
+enum Delivery {
+    /// It is answered by a turn of its own.
+    Own(TurnOverrides),
+    /// It is added to this turn.
+    Into(TurnId),
+    /// It is another version of the message with this sequence.
+    Beside(u64, TurnOverrides),
+}
+
+/// The operation of a command that needs nothing but the open thread; none without one.
+fn op_of(open: Option<ThreadId>, command: Command) -> Option<Op> {
+    Some(match command {
+        Command::Answer { approval: approval_id, decision } => {
+            Op::ApprovalResponse(ApprovalResponse { thread_id: open?, approval_id, decision })
+        }
+        Command::Respond { interaction: interaction_id, answer: response } => {
+            Op::InteractionResponse(InteractionResponse { thread_id: open?, interaction_id, response })
+        }
+        Command::Resume { run: run_id } => Op::RunResume(RunOnly { thread_id: open?, run_id }),
+        Command::Resolve { run: run_id, resolution } => {
+            Op::RunResolveUncertain(RunResolveUncertain { thread_id: open?, run_id, resolution })
+        }
+        Command::ChangeQueued { run: run_id, text } => {
+            let input = UserInput { text: Text::clipped(&text), browser_context: None };
+            Op::QueueUpdate(QueueUpdate { thread_id: open?, run_id, input, overrides: None })
+        }
+        Command::RemoveQueued { run: run_id } => Op::QueueRemove(RunOnly { thread_id: open?, run_id }),
+        Command::ShowVersion { node } => Op::ThreadSelectBranch(ThreadNode { thread_id: open?, node }),
+        Command::Copy { node } => Op::ThreadFork(ThreadNode { thread_id: open?, node }),
+        Command::DeleteEntry { node } => Op::MessageDelete(ThreadNode { thread_id: open?, node }),
+        Command::Arrange { thread: thread_id, title, pinned, archived } => {
+            let title = title.map(|title| Text::clipped(title.trim())).filter(|title| !title.is_empty());
+            let (folder_id, tags) = (None, None);
+            Op::ThreadUpdate(ThreadUpdate { thread_id, title, pinned, archived, folder_id, tags })
+        }
+        Command::Delete { thread: thread_id } => Op::ThreadDelete(ThreadOnly { thread_id }),
+        Command::UpdateSettings { changes } => Op::SettingsUpdate(SettingsUpdate { changes }),
+        Command::RemoveRule { rule: rule_id } => Op::RuleRemove(RuleRemove { rule_id }),
+        Command::RevokeGrant { grant: GrantView { granted_in, tool, origin, .. } } => {
+            Op::GrantRevoke(GrantRevoke { granted_in, tool, origin })
+        }
+        // The rest needs more than an operation.
+        _ => return None,
+    })
+}
 
 impl Client {
     pub(super) fn command(&mut self, now: Timestamp, command: Command, out: &mut Out) {
@@ -23,7 +78,25 @@ impl Client {
                 out.effects.push(ClientEffect::Focus(Focus::Composer));
             }
             Command::Submit { text, browser_context, overrides } => {
-                self.submit(now, text, browser_context, overrides, out);
+                let delivery = Delivery::Own(overrides);
+                self.submit(now, Message { text, browser_context }, delivery, out);
+            }
+            Command::Steer { text, browser_context, overrides } => {
+                let delivery = match self.model.thread.steerable_turn() {
+                    Some(turn) => Delivery::Into(turn.clone()),
+                    None => Delivery::Own(overrides),
+                };
+                self.submit(now, Message { text, browser_context }, delivery, out);
+            }
+            Command::Revise { sibling_of, text, browser_context, overrides } => {
+                let delivery = Delivery::Beside(sibling_of, overrides);
+                self.submit(now, Message { text, browser_context }, delivery, out);
+            }
+            Command::SaveDraft { thread, text } => self.save_draft(thread, text),
+            Command::ApplyUpdate => {
+                if self.link == Link::Open {
+                    self.send_now(Op::UpdateApply(Nothing {}), out);
+                }
             }
             Command::Stop => {
                 if let Some(thread_id) = self.model.thread.id.clone() {
@@ -32,27 +105,7 @@ impl Client {
                     self.give(Op::TurnInterrupt(ThreadOnly { thread_id }), out);
                 }
             }
-            Command::Answer { approval: approval_id, decision } => {
-                self.give_for_thread(out, |thread_id| {
-                    Op::ApprovalResponse(ApprovalResponse { thread_id, approval_id, decision })
-                });
-            }
-            Command::Resume { run: run_id } => {
-                self.give_for_thread(out, |thread_id| Op::RunResume(RunOnly { thread_id, run_id }));
-            }
-            Command::Resolve { run: run_id, resolution } => {
-                self.give_for_thread(out, |thread_id| {
-                    Op::RunResolveUncertain(RunResolveUncertain { thread_id, run_id, resolution })
-                });
-            }
-            Command::Delete { thread: thread_id } => {
-                self.give(Op::ThreadDelete(ThreadOnly { thread_id }), out);
-            }
             Command::LoadOlder => self.load_older(out),
-            Command::UpdateSettings { changes } => {
-                self.give(Op::SettingsUpdate(SettingsUpdate { changes }), out);
-            }
-            Command::RemoveRule { rule: rule_id } => self.give(Op::RuleRemove(RuleRemove { rule_id }), out),
             Command::Verify { connection: connection_id, model } => {
                 self.model.verifications.insert(connection_id.clone(), Verification::Running);
                 out.changes.verifications = true;
@@ -71,6 +124,14 @@ impl Client {
             },
             Command::DismissError => {
                 out.changes.last_error |= self.model.last_error.take().is_some();
+            }
+            Command::ChangeQueued { run, text } if text.trim().is_empty() => {
+                self.refuse(CommandKind::Queue(run), Refusal::TextDoesNotFit, out);
+            }
+            plain => {
+                if let Some(op) = op_of(self.model.thread.id.clone(), plain) {
+                    self.give(op, out);
+                }
             }
         }
     }
@@ -95,25 +156,16 @@ impl Client {
         self.model.thread = ThreadView::default();
         (self.model.thread.id, self.model.thread.meta) = (Some(thread.clone()), meta);
         self.model.thread.loading = true;
-        for (id, op) in self.outbox.iter() {
-            if let Op::TurnSubmit(it) = op
-                && it.thread_id == thread
-            {
-                let text = it.input.text.to_string();
-                self.model.thread.show_echo(id.clone(), text, now, &mut out.changes);
-            }
+        let meant: Vec<_> = self.outbox.iter().filter(|(_, op)| op.thread_id() == Some(&thread)).collect();
+        let meant: Vec<_> = meant.into_iter().map(|(id, op)| (id.clone(), op.clone())).collect();
+        for (id, op) in meant {
+            self.show_echo_of(now, &id, &op, out);
         }
         out.changes.thread_switched = true;
     }
 
-    fn submit(
-        &mut self,
-        now: Timestamp,
-        text: String,
-        browser_context: Option<BrowserContext>,
-        overrides: TurnOverrides,
-        out: &mut Out,
-    ) {
+    fn submit(&mut self, now: Timestamp, message: Message, delivery: Delivery, out: &mut Out) {
+        let Message { text, browser_context } = message;
         let thread = self.model.thread.id.clone();
         let refusal = match self.link {
             Link::Mismatched | Link::Outdated => Some(Refusal::Unreachable),
@@ -135,34 +187,67 @@ impl Client {
         };
         let input = UserInput { text: sent, browser_context };
         let submission_id = SubmissionId::mint(&mut self.setup.ids);
-        let op = match thread {
-            Some(thread_id) => Op::TurnSubmit(TurnSubmit { thread_id, input, overrides }),
-            None => {
-                self.creating = Some(submission_id.clone());
-                self.model.thread.creating = true;
-                out.changes.thread = true;
-                Op::ThreadCreate(ThreadCreate {
-                    preset: None,
-                    folder_id: None,
-                    input: Some(input),
-                    overrides,
-                })
+        let op = match (thread, delivery) {
+            (Some(thread_id), Delivery::Own(overrides)) => {
+                let submit = TurnSubmit { thread_id, input, overrides };
+                if self.model.thread.is_busy() { Op::TurnEnqueue(submit) } else { Op::TurnSubmit(submit) }
             }
+            (Some(thread_id), Delivery::Into(expected_turn_id)) => {
+                Op::TurnSteer(TurnSteer { thread_id, expected_turn_id, input })
+            }
+            (Some(thread_id), Delivery::Beside(sibling_of, overrides)) => {
+                Op::TurnFork(TurnFork { thread_id, sibling_of, input, overrides })
+            }
+            (None, Delivery::Own(overrides) | Delivery::Beside(_, overrides)) => {
+                self.create(&submission_id, input, overrides, out)
+            }
+            (None, Delivery::Into(_)) => self.create(&submission_id, input, TurnOverrides::default(), out),
         };
-        self.model.thread.show_echo(submission_id.clone(), text, now, &mut out.changes);
+        self.show_echo_of(now, &submission_id, &op, out);
         self.outbox.add(submission_id, op, CommandKind::Submit);
     }
 
-    fn give_for_thread(&mut self, out: &mut Out, op: impl FnOnce(ThreadId) -> Op) {
-        if let Some(thread_id) = self.model.thread.id.clone() {
-            self.give(op(thread_id), out);
+    fn save_draft(&mut self, thread: Option<ThreadId>, text: String) {
+        if thread.is_none() {
+            self.model.directory.draft.clone_from(&text);
+        } else if self.model.thread.id == thread {
+            self.model.thread.draft.clone_from(&text);
         }
+        self.drafts.insert(thread, text);
+    }
+
+    /// The command that makes a thread of the draft that is shown.
+    fn create(&mut self, id: &SubmissionId, input: UserInput, overrides: TurnOverrides, out: &mut Out) -> Op {
+        self.creating = Some(id.clone());
+        self.model.thread.creating = true;
+        out.changes.thread = true;
+        Op::ThreadCreate(ThreadCreate { preset: None, folder_id: None, input: Some(input), overrides })
+    }
+
+    /// Shows the message of a command before the engine has it; one that begins a branch comes with that.
+    fn show_echo_of(&mut self, now: Timestamp, id: &SubmissionId, op: &Op, out: &mut Out) {
+        let (input, echo) = match op {
+            Op::TurnSubmit(it) | Op::TurnEnqueue(it) => (&it.input, Echo::Message),
+            Op::ThreadCreate(ThreadCreate { input: Some(input), .. }) => (input, Echo::Message),
+            Op::TurnSteer(it) => (&it.input, Echo::Steer),
+            _ => return,
+        };
+        let text = input.text.to_string();
+        self.model.thread.show_echo(id.clone(), text, echo, now, &mut out.changes);
     }
 
     /// Puts a command into the outbox, unless the same one waits there for its answer already (a second click).
     fn give(&mut self, op: Op, out: &mut Out) {
         let Some(kind) = command_kind(&op) else { return };
-        if kind != CommandKind::Settings && self.outbox.kinds().contains(&kind) {
+        let repeats = match kind {
+            CommandKind::Settings => false,
+            // Two of a kind may differ.
+            CommandKind::Arrange | CommandKind::Queue(_) => {
+                self.outbox.iter().any(|(_, waiting)| *waiting == op)
+            }
+            _ => self.outbox.kinds().contains(&kind),
+        };
+        if repeats {
             return;
         }
         let id = SubmissionId::mint(&mut self.setup.ids);

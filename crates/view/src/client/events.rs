@@ -48,7 +48,7 @@ impl Client {
             EventDecode::Known(EventMessage { directory: Some(at), event, .. }) => {
                 self.directory_event(at, event, out);
             }
-            EventDecode::Known(EventMessage { event, .. }) => self.answer(event, out),
+            EventDecode::Known(EventMessage { event, .. }) => self.answer(now, event, out),
         }
     }
 
@@ -68,7 +68,11 @@ impl Client {
             }
             follow.at = Some(at.clone());
             let keep = |id: &SubmissionId| self.outbox.contains(id) || self.admitted.contains(id);
+            let written = self.drafts.get(&Some(thread_id.clone())).cloned();
             self.model.thread.install(thread_id, snapshot, keep, &mut out.changes);
+            if let Some(text) = written {
+                self.model.thread.draft = text;
+            }
             return;
         }
         let Some(seen) = follow.at.as_mut() else { return };
@@ -80,6 +84,10 @@ impl Client {
                 if let Event::ApprovalRequest(it) = &event {
                     let approval = it.approval.approval_id.clone();
                     out.effects.push(ClientEffect::Focus(Focus::Approval(approval)));
+                }
+                if let Event::InteractionRequest(it) = &event {
+                    let interaction = it.interaction.interaction_id.clone();
+                    out.effects.push(ClientEffect::Focus(Focus::Approval(interaction)));
                 }
                 self.model.thread.apply(now, event, &mut out.changes);
             }
@@ -117,6 +125,7 @@ impl Client {
                 }
             }
             Event::ThreadDeleted(it) => self.forget(&it.deleted_thread_id, out),
+            Event::UpdateAvailable(it) => directory.update = Some(it.version),
             _ => {}
         }
     }
@@ -128,6 +137,11 @@ impl Client {
         directory.loaded = true;
         directory.threads = it.directory.threads.into_iter().map(|meta| (meta.id.clone(), meta)).collect();
         directory.activity = it.directory.activity.into_iter().map(key).collect();
+        directory.update = it.directory.update;
+        // What was written meanwhile is newer.
+        if !self.drafts.contains_key(&None) {
+            directory.draft = it.directory.draft;
+        }
         out.changes.directory = true;
         if self.model.settings.as_ref() != Some(&it.settings) {
             self.model.settings = Some(it.settings);
@@ -168,9 +182,9 @@ impl Client {
         }
     }
 
-    fn answer(&mut self, event: Event, out: &mut Out) {
+    fn answer(&mut self, now: Timestamp, event: Event, out: &mut Out) {
         match event {
-            Event::CommandAck(it) => self.admitted(it, out),
+            Event::CommandAck(it) => self.admitted(now, it, out),
             Event::CommandRejected(it) => {
                 let (code, message, retryable) = (it.code, it.message, it.retryable);
                 let refusal = Refusal::Engine { code, message, retryable, provider: None };
@@ -213,7 +227,7 @@ impl Client {
     }
 
     /// A command of this client was admitted.
-    fn admitted(&mut self, ack: CommandAck, out: &mut Out) {
+    fn admitted(&mut self, now: Timestamp, ack: CommandAck, out: &mut Out) {
         let Some((op, kind)) = self.outbox.remove(&ack.submission_id) else { return };
         self.admitted.insert(ack.submission_id.clone());
         self.succeed(kind, out);
@@ -228,6 +242,13 @@ impl Client {
                 out.effects.push(ClientEffect::ThreadChanged { thread: ack.thread_id });
                 self.subscribe(out);
                 // Its snapshot is asked for after the command was admitted, so it has the message.
+            }
+            Op::ThreadFork(it) if self.model.thread.id.as_ref() == Some(&it.thread_id) => {
+                if let Some(copy) = ack.thread_id.filter(|copy| *copy != it.thread_id) {
+                    self.show_thread(now, copy.clone(), out);
+                    out.effects.push(ClientEffect::ThreadChanged { thread: Some(copy) });
+                    self.subscribe(out);
+                }
             }
             Op::ThreadDelete(it) => self.forget(&it.thread_id, out),
             Op::TurnInterrupt(_) if !self.model.thread.is_busy() => {

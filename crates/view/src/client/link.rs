@@ -7,7 +7,7 @@ use panelot_protocol::{Op, PROTOCOL, SCHEMA_HASH, Text};
 use serde_json::Value;
 
 use super::{Client, ClientEffect, Follow, Out, Timer};
-use crate::model::ConnectionState;
+use crate::model::{ConnectionState, Echo};
 
 /// How long the engine may take for any sign of life. A worker starts in well under a second; the rest is a busy machine.
 const LIVENESS_MS: u64 = 10_000;
@@ -62,7 +62,7 @@ impl Client {
         });
         if let Some((id, text)) = created.last() {
             self.model.thread.creating = true;
-            self.model.thread.show_echo(id.clone(), text, now, &mut out.changes);
+            self.model.thread.show_echo(id.clone(), text, Echo::Message, now, &mut out.changes);
             self.creating = Some(id);
             out.changes.thread_switched = true;
         }

@@ -192,6 +192,8 @@ pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
         Op::TurnInterrupt(_) => CommandKind::Stop,
         Op::ApprovalResponse(it) => CommandKind::Answer(it.approval_id.clone()),
         Op::InteractionResponse(it) => CommandKind::Answer(it.interaction_id.clone()),
+        Op::QueueUpdate(it) => CommandKind::Queue(it.run_id.clone()),
+        Op::QueueRemove(it) => CommandKind::Queue(it.run_id.clone()),
         Op::RunResume(it) => CommandKind::Resume(it.run_id.clone()),
         Op::RunResolveUncertain(it) => CommandKind::Resolve(it.run_id.clone()),
         Op::ThreadDelete(it) => CommandKind::Delete(it.thread_id.clone()),
@@ -205,8 +207,6 @@ pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
         Op::DraftUpdate(_)
         | Op::Initialize(_)
         | Op::Ping(_)
-        | Op::QueueRemove(_)
-        | Op::QueueUpdate(_)
         | Op::SettingsGet(_)
         | Op::ThreadHistory(_)
         | Op::ThreadSubscribe(_)

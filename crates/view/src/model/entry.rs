@@ -46,6 +46,10 @@ pub enum EntryBody {
         default_tab: Option<TabIdentity>,
         /// It is an optimistic echo: the engine has not stored it yet.
         sending: bool,
+        /// It was added to a turn that was under way.
+        steered: bool,
+        /// The sequences of all versions of it, its own included, oldest first; empty while it is the only one.
+        versions: Vec<u64>,
     },
     /// What the model wrote.
     Assistant {

@@ -7,11 +7,14 @@ mod live;
 mod stored;
 mod tool;
 
+pub use tool::is_for_the_person;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use panelot_base::{ConnectionId, RunId, SubmissionId, ThreadId, Timestamp, TurnId};
 use panelot_protocol::snapshot::{
-    ActiveTurn, ApprovalView, CallView, ErrorView, RunState, RunView, StopReason, ThreadMeta, Usage,
+    ActiveTurn, ApprovalView, CallView, ErrorView, InteractionView, RunState, RunView, StopReason,
+    ThreadMeta, Usage,
 };
 
 use super::position::Position;
@@ -34,6 +37,10 @@ pub struct ThreadView {
     pub stopping: bool,
     /// Open questions, oldest first.
     pub approvals: Vec<ApprovalView>,
+    /// What calls wait for other than a yes, oldest first.
+    pub interactions: Vec<InteractionView>,
+    /// The message that is being written, as it was kept last.
+    pub draft: String,
     /// Runs that have not ended, in order.
     pub runs: Vec<RunView>,
     /// Whether there are older entries.
@@ -43,7 +50,7 @@ pub struct ThreadView {
     entries: BTreeMap<EntryKey, Slot>,
     order: BTreeMap<Position, EntryKey>,
     /// Messages sent while the thread was busy that the engine has not taken yet.
-    waiting: Vec<QueuedMessage>,
+    waiting: Vec<(Echo, QueuedMessage)>,
     /// The newest run, when it failed.
     failed: Option<(RunId, Option<ErrorView>)>,
     /// Entries that came without a sequence so far; orders them.
@@ -74,7 +81,16 @@ struct StoredMessage {
     stop: Option<StopReason>,
 }
 
-/// A message that waits its turn.
+/// How a message is shown before the engine has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Echo {
+    /// At the end, or in the queue when the thread is busy.
+    Message,
+    /// Beside the turn that it is added to.
+    Steer,
+}
+
+/// A message that waits its turn, or for the model's next look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedMessage {
     /// The command that brought it.
@@ -152,12 +168,58 @@ impl ThreadView {
     /// Messages that wait their turn, in order.
     #[must_use]
     pub fn queued(&self) -> Vec<QueuedMessage> {
-        let taken = self.runs.iter().filter(|run| run.state == RunState::Queued).map(|run| QueuedMessage {
+        let mut runs: Vec<&RunView> = self.runs.iter().filter(|run| run.state == RunState::Queued).collect();
+        runs.sort_by_key(|run| run.order);
+        let taken = runs.into_iter().map(|run| QueuedMessage {
             submission_id: run.submission_id.clone(),
             run_id: Some(run.run_id.clone()),
             text: run.queued_text.clone().unwrap_or_default(),
         });
-        taken.chain(self.waiting.iter().cloned()).collect()
+        taken.chain(self.echoed(Echo::Message)).collect()
+    }
+
+    /// Messages that were added to the turn under way and that the model has not been given yet, in order.
+    #[must_use]
+    pub fn steers(&self) -> Vec<QueuedMessage> {
+        let taken = self.runs.iter().flat_map(|run| &run.pending_steers).map(|steer| QueuedMessage {
+            submission_id: steer.submission_id.clone(),
+            run_id: None,
+            text: steer.text.clone(),
+        });
+        taken.chain(self.echoed(Echo::Steer)).collect()
+    }
+
+    fn echoed(&self, kind: Echo) -> impl Iterator<Item = QueuedMessage> {
+        self.waiting.iter().filter(move |(echo, _)| *echo == kind).map(|(_, message)| message.clone())
+    }
+
+    /// The turn under way, when a message can be added to it now.
+    #[must_use]
+    pub fn steerable_turn(&self) -> Option<&TurnId> {
+        let turn = &self.active_turn.as_ref()?.turn_id;
+        self.runs.iter().any(|run| run.steerable && run.turn_id == *turn).then_some(turn)
+    }
+
+    /// The sequence of a stored entry; none for what the engine has not stored yet.
+    #[must_use]
+    pub fn sequence(&self, key: &EntryKey) -> Option<u64> {
+        match self.entries.get(key)?.position {
+            Position::Stored(sequence, 0) => Some(sequence),
+            Position::Stored(..) | Position::Echo(_) | Position::Live(_) => None,
+        }
+    }
+
+    /// The person's message that an entry answers, with its sequence and text: the nearest one before it that began
+    /// a turn.
+    #[must_use]
+    pub fn asked_by(&self, key: &EntryKey) -> Option<(u64, String)> {
+        let here = self.entries.get(key)?.position;
+        self.order.range(..=here).rev().find_map(|(position, key)| match (&self.entry(key)?.body, position) {
+            (EntryBody::User { text, steered: false, .. }, Position::Stored(sequence, _)) => {
+                Some((*sequence, text.clone()))
+            }
+            _ => None,
+        })
     }
 
     /// Runs that need the person.
@@ -196,11 +258,12 @@ impl ThreadView {
         &mut self,
         submission_id: SubmissionId,
         text: String,
+        echo: Echo,
         at: Timestamp,
         changes: &mut Changes,
     ) {
-        if self.would_queue() {
-            self.waiting.push(QueuedMessage { submission_id, run_id: None, text });
+        if echo == Echo::Steer || self.would_queue() {
+            self.waiting.push((echo, QueuedMessage { submission_id, run_id: None, text }));
             changes.thread = true;
             return;
         }
@@ -209,14 +272,15 @@ impl ThreadView {
             return;
         }
         let position = Position::Echo(self.next_arrival());
-        let body = EntryBody::User { text, default_tab: None, sending: true };
+        let body =
+            EntryBody::User { text, default_tab: None, sending: true, steered: false, versions: Vec::new() };
         self.put(key, position, Some(at), None, body, changes);
     }
 
     /// Takes back an echo whose message the engine refused.
     pub(crate) fn drop_echo(&mut self, submission_id: &SubmissionId, changes: &mut Changes) {
         let before = self.waiting.len();
-        self.waiting.retain(|message| message.submission_id != *submission_id);
+        self.waiting.retain(|(_, message)| message.submission_id != *submission_id);
         changes.thread |= before != self.waiting.len();
         let key = EntryKey::User(submission_id.clone());
         if self.is_echo(&key) {
@@ -230,7 +294,7 @@ impl ThreadView {
             EntryKey::User(id) => Some(id.clone()),
             _ => None,
         });
-        self.waiting.iter().map(|message| message.submission_id.clone()).chain(shown).collect()
+        self.waiting.iter().map(|(_, message)| message.submission_id.clone()).chain(shown).collect()
     }
 
     fn is_echo(&self, key: &EntryKey) -> bool {

@@ -93,7 +93,7 @@ fn a_message_for_a_busy_thread_waits_in_the_queue() {
     let queued = rig.model().thread.queued();
     assert_eq!((queued.len(), queued[0].text.as_str(), &queued[0].run_id), (1, "second", &None));
     assert_eq!(rig.own_texts().len(), 1);
-    let sent = rig.last_sent("turn.submit");
+    let sent = rig.last_sent("turn.enqueue");
     engine.submit(sent.submission_id.clone(), "second");
     tell(&mut rig, &mut engine);
     let queued = rig.model().thread.queued();

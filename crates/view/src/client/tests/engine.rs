@@ -84,7 +84,7 @@ impl Engine {
         std::mem::take(&mut self.out)
     }
 
-    fn emit(&mut self, event: Event) {
+    pub(super) fn emit(&mut self, event: Event) {
         self.sequence += 1;
         let cursor = StreamCursor { thread_id: self.id.clone(), epoch: self.epoch, sequence: self.sequence };
         self.out.push(EventMessage { stream: Some(cursor), directory: None, event }.to_json());
@@ -157,7 +157,7 @@ impl Engine {
         self.emit(Event::ItemStored(ItemStored { thread_id: self.id.clone(), item }));
     }
 
-    fn change_run(&mut self, run_id: &RunId, change: impl FnOnce(&mut RunView)) {
+    pub(super) fn change_run(&mut self, run_id: &RunId, change: impl FnOnce(&mut RunView)) {
         let Some(run) = self.runs.iter_mut().find(|run| run.run_id == *run_id) else { return };
         change(run);
         run.revision += 1;

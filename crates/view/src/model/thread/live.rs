@@ -58,6 +58,21 @@ impl ThreadView {
                     self.refresh_tool(&item_id, changes);
                 }
             }
+            Event::InteractionRequest(it) => {
+                let item_id = it.interaction.item_id.clone();
+                self.interactions.retain(|known| known.interaction_id != it.interaction.interaction_id);
+                self.interactions.push(it.interaction);
+                changes.thread = true;
+                self.refresh_tool(&item_id, changes);
+            }
+            Event::InteractionResolved(it) => {
+                let index =
+                    self.interactions.iter().position(|known| known.interaction_id == it.interaction_id);
+                if let Some(closed) = index.map(|index| self.interactions.remove(index)) {
+                    changes.thread = true;
+                    self.refresh_tool(&closed.item_id, changes);
+                }
+            }
             Event::RunUpdated(it) => self.update_run(it.run, changes),
             // What a message cost stands in its stored form.
             _ => {}
@@ -174,6 +189,9 @@ impl ThreadView {
         let ended = matches!(run.state, RunState::Completed | RunState::Failed | RunState::Cancelled);
         if ended || run.state == RunState::Queued {
             self.drop_echo(&run.submission_id, changes);
+        }
+        for steer in &run.pending_steers {
+            self.drop_echo(&steer.submission_id, changes);
         }
         if run.state == RunState::Failed {
             self.failed = Some((run.run_id.clone(), run.error.clone()));

@@ -30,6 +30,8 @@ impl ThreadView {
         }
         self.active_turn = snapshot.active_turn;
         self.approvals = snapshot.pending_approvals;
+        self.interactions = snapshot.pending_interactions;
+        self.draft = snapshot.draft;
         self.runs = snapshot.runs;
         let stale = self.stale_entries(&snapshot.items, &snapshot.active_items);
         if !self.keeps_older(&snapshot.items) {
@@ -51,7 +53,9 @@ impl ThreadView {
         for item_id in calls {
             self.refresh_tool(&item_id, changes);
         }
-        let queued: BTreeSet<_> = self.runs.iter().map(|run| run.submission_id.clone()).collect();
+        let steers = self.runs.iter().flat_map(|run| &run.pending_steers).map(|steer| &steer.submission_id);
+        let queued: BTreeSet<_> =
+            self.runs.iter().map(|run| &run.submission_id).chain(steers).cloned().collect();
         for id in self.echoes() {
             if queued.contains(&id) || !keep(&id) {
                 self.drop_echo(&id, changes);
@@ -101,11 +105,12 @@ impl ThreadView {
         let position = Position::Stored(item.seq, 0);
         let (at, turn_id) = (Some(item.at), Some(item.turn_id));
         match item.body {
-            ItemBody::UserMessage { text, default_tab, submission_id, steered: _ } => {
+            ItemBody::UserMessage { text, default_tab, submission_id, steered } => {
                 let before = self.waiting.len();
-                self.waiting.retain(|message| message.submission_id != submission_id);
+                self.waiting.retain(|(_, message)| message.submission_id != submission_id);
                 changes.thread |= before != self.waiting.len();
-                let body = EntryBody::User { text, default_tab, sending: false };
+                let versions = item.versions;
+                let body = EntryBody::User { text, default_tab, sending: false, steered, versions };
                 self.put(EntryKey::User(submission_id), position, at, turn_id, body, changes);
             }
             ItemBody::AssistantMessage {

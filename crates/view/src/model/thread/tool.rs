@@ -1,7 +1,7 @@
 //! Calls of tools: one entry per call, from what asks for it, what streams of it and what came of it.
 
 use panelot_base::{ItemId, Timestamp, TurnId};
-use panelot_protocol::snapshot::{ResultOutcome, RunState};
+use panelot_protocol::snapshot::{InteractionKind, ResultOutcome, RunState};
 use serde_json::Value;
 
 use super::{Slot, ThreadView};
@@ -73,7 +73,10 @@ impl ThreadView {
 
     /// Where a call without a result stands, depending on whether it is in flight.
     fn tool_state(&self, item_id: &ItemId) -> impl Fn(bool) -> ToolState + use<> {
-        let asked = self.approvals.iter().any(|approval| approval.item_id == *item_id);
+        let awaited = self.interactions.iter().find(|awaited| awaited.item_id == *item_id);
+        let asked = self.approvals.iter().any(|approval| approval.item_id == *item_id)
+            || awaited.is_some_and(|awaited| is_for_the_person(awaited.kind));
+        let awaited = awaited.is_some();
         let uncertain = self.runs.iter().any(|run| {
             run.state == RunState::PausedUncertain
                 && run.uncertain.as_ref().is_some_and(|call| call.item_id == *item_id)
@@ -82,6 +85,7 @@ impl ThreadView {
             (true, ..) => ToolState::Waiting,
             (_, true, _) => ToolState::Uncertain,
             (_, _, true) => ToolState::Running,
+            _ if awaited => ToolState::Running,
             _ => ToolState::Proposed,
         }
     }
@@ -118,6 +122,15 @@ impl Slot {
             progress.clear();
             *result = Some(came);
         }
+    }
+}
+
+/// Whether the person must do something, or time and pages do it.
+#[must_use]
+pub const fn is_for_the_person(kind: InteractionKind) -> bool {
+    match kind {
+        InteractionKind::AskUser | InteractionKind::UserAction | InteractionKind::McpElicitation => true,
+        InteractionKind::WatchPage | InteractionKind::Schedule => false,
     }
 }
 
