@@ -15,6 +15,7 @@ before(async () => {
   await panelot.testkit.add(scenario("Name an animal", [{ kind: "text", text: "Otter." }]));
 });
 beforeEach(async () => {
+  await panelot.testkit.reset(); // each script may be played again
   view = new View(await panelot.openPanel());
   await view.button("new-chat").first().click();
 });
@@ -83,15 +84,15 @@ test("a deleted message is gone for the model, too", async () => {
 });
 
 test("a chat is renamed, pinned, found by its name and put away, in every view", async () => {
-  await view.send("Name an animal");
-  await view.sees("Otter.");
+  await view.send("Think of a trip");
+  await view.sees("Echo: ");
   const chat = new View(await panelot.openChat(await panelot.newestThread()));
   const list = chat.page.getByRole("navigation", { name: chat.say("chats") });
   const menu = async (title, item) => {
     await list.getByRole("button", { name: chat.say("chat-menu", { title }) }).click();
     await chat.page.getByRole("menuitem", { name: chat.say(item), exact: true }).click();
   };
-  await menu("Name an animal", "rename");
+  await menu("Think of a trip", "rename");
   const dialog = chat.page.getByRole("dialog");
   await dialog.getByRole("textbox").fill("Zoo visit");
   await dialog.getByRole("textbox").press("Enter");

@@ -18,6 +18,7 @@ test("a message that a closed panel left unanswered is sent by the next one, exa
   const view = new View(await panelot.openPanel());
   await view.send("First words");
   await view.sees("Echo: ");
+  const thread = await panelot.newestThread();
   await panelot.failpoint("engine.enter");
   await view.send("Precious second words");
   await panelot.reached("engine.enter");
@@ -25,7 +26,7 @@ test("a message that a closed panel left unanswered is sent by the next one, exa
   await view.page.close();
   await panelot.killWorker();
   await panelot.clearFailpoint();
-  const next = new View(await panelot.openPanel());
+  const next = new View(await panelot.openChat(thread));
   await next.sees("Precious second words", { timeout: 20_000 });
   await expect(next.answers).toHaveCount(2, { timeout: 20_000 });
   const { items } = await panelot.snapshot(await panelot.newestThread());
