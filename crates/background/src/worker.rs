@@ -48,6 +48,10 @@ thread_local! {
 }
 
 pub(crate) async fn start(boot: &str, prefetched: JsValue) -> Result<(), String> {
+    #[cfg(target_family = "wasm")]
+    panelot_base::set_address_reader(web::read_address);
+    // A release has no words for a panic: it traps.
+    #[cfg(debug_assertions)]
     std::panic::set_hook(Box::new(|panic| log(&panic.to_string())));
     let message: Value = serde_json::from_str(boot).map_err(|error| error.to_string())?;
     let message = BootMessage::from_json(message).map_err(|error| error.to_string())?;

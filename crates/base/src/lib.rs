@@ -23,4 +23,6 @@ pub use safe_url::SafeUrl;
 pub use secret::Secret;
 pub use sorted::{SortedMap, SortedSet};
 pub use time::Timestamp;
-pub use web_address::parse_url;
+pub use web_address::{AddressParts, NotAnAddress, WebAddress};
+#[cfg(target_family = "wasm")]
+pub use web_address::{AddressReader, set_address_reader};

@@ -1,7 +1,7 @@
 //! The decision about one call.
 
+use panelot_base::WebAddress;
 use panelot_base::digest::json_digest;
-use panelot_base::parse_url;
 use panelot_tools::descriptor::{Descriptor, Effect, Level, TargetKind};
 use panelot_tools::target::{HostAccess, TargetFacts};
 use serde_json::{Value, json};
@@ -216,9 +216,9 @@ pub(crate) fn judged_origin(question: &Question<'_>) -> Result<Origin, Denial> {
         }
         TargetKind::Destination => {
             let text = question.destination.ok_or(Denial::Destination)?;
-            let url = parse_url(text.trim()).map_err(|_| Denial::Destination)?;
-            let usable = is_web_scheme(url.scheme()) && url.username().is_empty() && url.password().is_none();
-            if usable { Ok(Origin::of(&url)) } else { Err(Denial::Destination) }
+            let address = WebAddress::parse(text.trim()).map_err(|_| Denial::Destination)?;
+            let usable = is_web_scheme(address.scheme()) && !address.has_credentials();
+            if usable { Ok(Origin::of(&address)) } else { Err(Denial::Destination) }
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use panelot_base::parse_url;
-use url::{Host, Url};
+use panelot_base::WebAddress;
 
 /// What a call is judged by: where the document comes from that it reads or changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,17 +26,17 @@ impl Origin {
     /// Reads an origin or an address. Whatever has no host is opaque.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        parse_url(text.trim()).map_or(Self::Opaque, |url| Self::of(&url))
+        WebAddress::parse(text.trim()).map_or(Self::Opaque, |address| Self::of(&address))
     }
 
-    pub(crate) fn of(url: &Url) -> Self {
-        match url.host_str() {
-            Some(host) if !host.is_empty() => Self::Site {
-                scheme: url.scheme().to_owned(),
-                host: plain_host(host),
-                port: url.port_or_known_default().unwrap_or(0),
-            },
-            _ => Self::Opaque,
+    pub(crate) fn of(address: &WebAddress) -> Self {
+        if address.host().is_empty() {
+            return Self::Opaque;
+        }
+        Self::Site {
+            scheme: address.scheme().to_owned(),
+            host: plain_host(address.host()),
+            port: address.port().unwrap_or_else(|| usual_port(address.scheme())),
         }
     }
 
@@ -121,19 +120,16 @@ impl OriginPattern {
         if rest.is_empty() || rest.contains('*') {
             return Err(InvalidPattern);
         }
-        let url =
-            parse_url(&format!("{}://{rest}", scheme.unwrap_or("https"))).map_err(|_| InvalidPattern)?;
-        let bare = url.username().is_empty()
-            && url.password().is_none()
-            && matches!(url.path(), "" | "/")
-            && url.query().is_none()
-            && url.fragment().is_none()
-            && (scheme.is_some() || url.port().is_none());
-        let Origin::Site { scheme: folded, host, port } = Origin::of(&url) else {
+        let address = WebAddress::parse(&format!("{}://{rest}", scheme.unwrap_or("https")))
+            .map_err(|_| InvalidPattern)?;
+        let bare = !address.has_credentials()
+            && matches!(address.path(), "" | "/")
+            && !rest.contains(['?', '#'])
+            && (scheme.is_some() || address.port().is_none());
+        let Origin::Site { scheme: folded, host, port } = Origin::of(&address) else {
             return Err(InvalidPattern);
         };
-        let is_domain = matches!(url.host(), Some(Host::Domain(_)));
-        if !bare || (below && !is_domain) {
+        if !bare || (below && !address.has_domain()) {
             return Err(InvalidPattern);
         }
         Ok(Self(Form::Host { scheme_and_port: scheme.map(|_| (folded, port)), host, below }))

@@ -1,7 +1,6 @@
 //! Where a provider is, and the rules for what a person may type there.
 
-use panelot_base::{SafeUrl, Secret, parse_url};
-use url::Url;
+use panelot_base::{SafeUrl, Secret, WebAddress};
 
 /// Characters of a base URL.
 const URL_CHARS_MAX: usize = 2048;
@@ -16,11 +15,17 @@ pub struct Endpoint {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-struct Base(Url);
+struct Base {
+    origin: String,
+    /// Without a closing slash.
+    path: String,
+    /// With its `?`; empty for none.
+    query: String,
+}
 
 impl std::fmt::Debug for Base {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", SafeUrl::new(self.0.as_str()))
+        write!(f, "{}", SafeUrl::new(format!("{}{}{}", self.origin, self.path, self.query)))
     }
 }
 
@@ -77,13 +82,17 @@ impl Endpoint {
         if rest.contains('#') {
             return Err(EndpointError::Fragment);
         }
-        let mut url = parse_url(&format!("{scheme}://{rest}")).map_err(|_| EndpointError::NotAnAddress)?;
-        if url.host_str().is_none_or(str::is_empty) {
+        let address =
+            WebAddress::parse(&format!("{scheme}://{rest}")).map_err(|_| EndpointError::NotAnAddress)?;
+        if address.host().is_empty() {
             return Err(EndpointError::NotAnAddress);
         }
-        let path = base_path(url.path());
-        url.set_path(&path);
-        Ok(Self { base: Base(url), key })
+        let base = Base {
+            origin: address.origin().to_owned(),
+            path: base_path(address.path()),
+            query: address.query().to_owned(),
+        };
+        Ok(Self { base, key })
     }
 
     /// The credential; empty for a server that needs none.
@@ -95,15 +104,13 @@ impl Endpoint {
     /// The origin (`https://host[:port]`), for host permissions and for display.
     #[must_use]
     pub fn origin(&self) -> String {
-        self.base.0.origin().ascii_serialization()
+        self.base.origin.clone()
     }
 
     /// The address of `path` (such as `/models`) below the base.
     pub(crate) fn join(&self, path: &str) -> SafeUrl {
-        let mut url = self.base.0.clone();
-        let full = format!("{}{path}", url.path().trim_end_matches('/'));
-        url.set_path(&full);
-        SafeUrl::new(url.to_string())
+        let Base { origin, path: base, query } = &self.base;
+        SafeUrl::new(format!("{origin}{}{path}{query}", base.trim_end_matches('/')))
     }
 }
 

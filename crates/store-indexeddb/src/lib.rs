@@ -13,7 +13,7 @@ mod store;
 mod tests;
 
 pub use seal::WebSealer;
-pub use store::IndexedDbStore;
+pub use store::{IndexedDbStore, TableReads};
 
 /// The name of the database in the extension's origin.
 pub const DATABASE: &str = "panelot";

@@ -101,6 +101,9 @@ impl Drop for Connection {
     }
 }
 
+/// The records of each table that was read.
+pub type TableReads = Vec<(Table, Vec<ReadRecord>)>;
+
 /// Records in IndexedDB.
 pub struct IndexedDbStore {
     pub(crate) connection: Rc<Connection>,
@@ -122,7 +125,7 @@ impl IndexedDbStore {
     /// `{database, tables: [[name, keys, rows]]}`. `None` when it is not that, or the database is not of this version; then
     /// it is closed, and [`Self::open`] says what is wrong.
     #[must_use]
-    pub fn adopt(prefetched: &JsValue) -> Option<(Self, Vec<(Table, Vec<ReadRecord>)>)> {
+    pub fn adopt(prefetched: &JsValue) -> Option<(Self, TableReads)> {
         let database: IdbDatabase = Reflect::get(prefetched, &"database".into()).ok()?.dyn_into().ok()?;
         let reads = is_current(&database, SCHEMA_VERSION).then(|| reads(prefetched)).flatten();
         if reads.is_none() {
@@ -201,7 +204,7 @@ impl Store for IndexedDbStore {
 }
 
 /// The records of each table that was read beforehand.
-fn reads(prefetched: &JsValue) -> Option<Vec<(Table, Vec<ReadRecord>)>> {
+fn reads(prefetched: &JsValue) -> Option<TableReads> {
     let tables: Array = Reflect::get(prefetched, &"tables".into()).ok()?.dyn_into().ok()?;
     let read = |entry: JsValue| {
         let entry: Array = entry.dyn_into().ok()?;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use panelot_base::parse_url;
-use url::ParseError;
+use panelot_base::WebAddress;
 
 /// Longest address, in bytes of its normal form.
 pub const ADDRESS_BYTES_MAX: usize = 8_192;
@@ -13,8 +12,6 @@ pub const ADDRESS_BYTES_MAX: usize = 8_192;
 pub enum AddressError {
     /// It is not an absolute address.
     NotAnAddress,
-    /// Its host name is in a script that is only read in its ASCII form.
-    Host,
     /// Its scheme is neither `http` nor `https`: scripts, files and the browser's own pages are out of reach.
     Scheme,
     /// It carries a user name or password.
@@ -27,7 +24,6 @@ impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotAnAddress => "must be an absolute address such as https://example.com/path",
-            Self::Host => "has a host name that must be written in its ASCII form (xn--...)",
             Self::Scheme => "must start with http:// or https://",
             Self::Credentials => "must not contain a user name or password",
             Self::TooLong => "is too long",
@@ -42,30 +38,26 @@ impl std::error::Error for AddressError {}
 /// # Errors
 /// [`AddressError`] says what is wrong with it.
 pub fn normalise(text: &str) -> Result<String, AddressError> {
-    let url = parse_url(text.trim()).map_err(|error| match error {
-        ParseError::IdnaError => AddressError::Host,
-        _ => AddressError::NotAnAddress,
-    })?;
-    if !matches!(url.scheme(), "http" | "https") {
+    let address = WebAddress::parse(text.trim()).map_err(|_| AddressError::NotAnAddress)?;
+    if !matches!(address.scheme(), "http" | "https") {
         return Err(AddressError::Scheme);
     }
-    if url.host_str().is_none_or(str::is_empty) {
+    if address.host().is_empty() {
         return Err(AddressError::NotAnAddress);
     }
-    if !url.username().is_empty() || url.password().is_some() {
+    if address.has_credentials() {
         return Err(AddressError::Credentials);
     }
-    let normal = String::from(url);
-    if normal.len() > ADDRESS_BYTES_MAX {
+    if address.as_str().len() > ADDRESS_BYTES_MAX {
         return Err(AddressError::TooLong);
     }
-    Ok(normal)
+    Ok(address.as_str().to_owned())
 }
 
 /// The origin of an address in its ASCII form, or `null` for an opaque one.
 #[must_use]
 pub fn origin_of(address: &str) -> String {
-    parse_url(address).map_or_else(|_| "null".to_owned(), |url| url.origin().ascii_serialization())
+    WebAddress::parse(address).map_or_else(|_| "null".to_owned(), |address| address.origin().to_owned())
 }
 
 #[cfg(test)]
@@ -78,7 +70,7 @@ mod tests {
             (" HTTPS://Example.COM:443/a/../b?x=1#y ", Ok("https://example.com/b?x=1#y")),
             ("http://127.0.0.1:8080", Ok("http://127.0.0.1:8080/")),
             ("https://münchen.test/", Ok("https://xn--mnchen-3ya.test/")),
-            ("https://שלום.test/", Err(AddressError::Host)),
+            ("https://שלום.test/", Ok("https://xn--9dbne9b.test/")),
             ("example.com", Err(AddressError::NotAnAddress)),
             ("/path", Err(AddressError::NotAnAddress)),
             ("https://", Err(AddressError::NotAnAddress)),

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::argument::{ArgumentError, check};
 use crate::call::Call;
@@ -22,6 +22,9 @@ pub const WATCH_SECONDS_DEFAULT: u32 = 300;
 /// Longest pause, in seconds: a week.
 pub const SCHEDULE_SECONDS_MAX: u32 = 604_800;
 
+/// The schema of each tool's arguments, by its name. A text of JSON is a third of the code that would build the same.
+const PARAMETERS: &str = include_str!("parameters.json");
+
 /// The tools that a model is offered.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
@@ -40,7 +43,8 @@ impl Catalogue {
     #[must_use]
     pub fn descriptors(&self) -> &[Descriptor] {
         self.descriptors.get_or_init(|| {
-            vec![
+            let mut parameters: Map<String, Value> = serde_json::from_str(PARAMETERS).unwrap_or_default();
+            let mut all = vec![
                 read_page(),
                 click(),
                 type_text(),
@@ -51,7 +55,11 @@ impl Catalogue {
                 request_user_action(),
                 watch_page(),
                 schedule_resume(),
-            ]
+            ];
+            for descriptor in &mut all {
+                descriptor.parameters = parameters.remove(descriptor.name).unwrap_or_default();
+            }
+            all
         })
     }
 
@@ -88,36 +96,13 @@ impl Default for Catalogue {
     }
 }
 
-fn tab_id_schema() -> Value {
-    json!({"type": "integer", "minimum": 0, "maximum": i32::MAX,
-        "description": "The tab, as tabs_list names it. Leave it out for the tab that this task is about."})
-}
-
-fn ref_schema(what: &str) -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": 40,
-        "description": format!("The {what}'s reference from read_page, such as k7q2-14.")})
-}
-
-fn object(properties: Value, required: &[&str]) -> Value {
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
-fn read_page() -> Descriptor {
+const fn read_page() -> Descriptor {
     Descriptor {
         name: "read_page",
         description: "Read what a tab shows: its text and its controls as an outline. Each control has a reference in \
             square brackets that click, type and select_option take. References stay valid while the page is open and \
             the control is in it. Long pages come in parts, the most relevant first; ask for more with page.",
-        parameters: object(
-            json!({
-                "tabId": tab_id_schema(),
-                "page": {"type": "integer", "minimum": 1, "maximum": PAGE_NUMBER_MAX,
-                    "description": "Which part of a long page. The first when left out."},
-                "filter": {"type": "string", "enum": ["all", "interactive"],
-                    "description": "all (the default): text and controls. interactive: controls only."},
-            }),
-            &[],
-        ),
+        parameters: Value::Null,
         level: Level::L1,
         effect: Effect::Read,
         recovery: Recovery::RetrySafe,
@@ -125,12 +110,12 @@ fn read_page() -> Descriptor {
     }
 }
 
-fn click() -> Descriptor {
+const fn click() -> Descriptor {
     Descriptor {
         name: "click",
         description: "Click a control: a link, button, check box, tab, menu entry. Reports what changed. If the page \
             changed much, read it again before the next step.",
-        parameters: object(json!({"ref": ref_schema("control"), "tabId": tab_id_schema()}), &["ref"]),
+        parameters: Value::Null,
         level: Level::L1,
         effect: Effect::Write,
         recovery: Recovery::InspectFirst,
@@ -138,23 +123,12 @@ fn click() -> Descriptor {
     }
 }
 
-fn type_text() -> Descriptor {
+const fn type_text() -> Descriptor {
     Descriptor {
         name: "type",
         description: "Put text into a text field or editor, and report what it holds afterwards. Password, one-time \
             code and payment fields are refused: the person fills them.",
-        parameters: object(
-            json!({
-                "ref": ref_schema("field"),
-                "text": {"type": "string", "maxLength": TYPE_TEXT_CHARS_MAX,
-                    "description": "The text. Dates as 2026-11-30, times as 14:05."},
-                "clear": {"type": "boolean",
-                    "description": "true (the default): replace what is there. false: add to its end."},
-                "submit": {"type": "boolean", "description": "true: press Enter afterwards. false is the default."},
-                "tabId": tab_id_schema(),
-            }),
-            &["ref", "text"],
-        ),
+        parameters: Value::Null,
         level: Level::L1,
         effect: Effect::Write,
         recovery: Recovery::InspectFirst,
@@ -162,21 +136,12 @@ fn type_text() -> Descriptor {
     }
 }
 
-fn select_option() -> Descriptor {
-    let text = |what: &str| json!({"type": "string", "maxLength": 500, "description": what});
+const fn select_option() -> Descriptor {
     Descriptor {
         name: "select_option",
         description: "Choose an option of a select box. Give either value or label, not both. For lists that are not \
             select boxes, click the entries.",
-        parameters: object(
-            json!({
-                "ref": ref_schema("select box"),
-                "label": text("The text that the option shows."),
-                "value": text("The option's value, when read_page gives one."),
-                "tabId": tab_id_schema(),
-            }),
-            &["ref"],
-        ),
+        parameters: Value::Null,
         level: Level::L1,
         effect: Effect::Write,
         recovery: Recovery::InspectFirst,
@@ -184,20 +149,11 @@ fn select_option() -> Descriptor {
     }
 }
 
-fn navigate() -> Descriptor {
+const fn navigate() -> Descriptor {
     Descriptor {
         name: "navigate",
         description: "Open a web address in a tab and wait for its page. Only http and https.",
-        parameters: object(
-            json!({
-                "url": {"type": "string", "minLength": 1, "maxLength": 8_000,
-                    "description": "The whole address, such as https://example.com/path."},
-                "newTab": {"type": "boolean",
-                    "description": "true: open it in a new tab. false (the default): in the tab named by tabId."},
-                "tabId": tab_id_schema(),
-            }),
-            &["url"],
-        ),
+        parameters: Value::Null,
         level: Level::L0,
         effect: Effect::Write,
         recovery: Recovery::InspectFirst,
@@ -205,11 +161,11 @@ fn navigate() -> Descriptor {
     }
 }
 
-fn tabs_list() -> Descriptor {
+const fn tabs_list() -> Descriptor {
     Descriptor {
         name: "tabs_list",
         description: "List the open tabs with their number, title and address.",
-        parameters: object(json!({}), &[]),
+        parameters: Value::Null,
         level: Level::L0,
         effect: Effect::Read,
         recovery: Recovery::RetrySafe,
@@ -218,11 +174,11 @@ fn tabs_list() -> Descriptor {
 }
 
 /// A tool of the engine's own, which touches nothing: the engine waits.
-fn waiting(name: &'static str, description: &'static str, parameters: Value) -> Descriptor {
+const fn waiting(name: &'static str, description: &'static str) -> Descriptor {
     Descriptor {
         name,
         description,
-        parameters,
+        parameters: Value::Null,
         level: Level::Builtin,
         effect: Effect::Read,
         recovery: Recovery::RetrySafe,
@@ -230,55 +186,19 @@ fn waiting(name: &'static str, description: &'static str, parameters: Value) -> 
     }
 }
 
-fn text_schema(characters: u32, what: &str) -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": characters, "description": what})
-}
-
-fn seconds_schema(maximum: u32, what: &str) -> Value {
-    json!({"type": "integer", "minimum": WAIT_SECONDS_MIN, "maximum": maximum, "description": what})
-}
-
-fn ask_user() -> Descriptor {
-    let option = object(
-        json!({
-            "value": text_schema(80, "What you get back."),
-            "label": text_schema(80, "What the person reads."),
-            "description": text_schema(240, "What it means."),
-        }),
-        &["value", "label"],
-    );
-    let question = object(
-        json!({
-            "id": text_schema(64, "Your name for the question, such as size."),
-            "question": text_schema(500, "The question, in the person's language."),
-            "options": {"type": "array", "minItems": 2, "maxItems": 6, "items": option,
-                "description": "Answers to choose from. The person may write another one."},
-        }),
-        &["id", "question"],
-    );
+const fn ask_user() -> Descriptor {
     waiting(
         "ask_user",
         "Ask the person and wait for the answer. Only for what you cannot find out and must not guess. Never ask for \
             passwords, codes or payment data.",
-        object(
-            json!({"questions": {"type": "array", "minItems": 1, "maxItems": 3, "items": question}}),
-            &["questions"],
-        ),
     )
 }
 
-fn request_user_action() -> Descriptor {
+const fn request_user_action() -> Descriptor {
     waiting(
         "request_user_action",
         "Ask the person to do something by hand, such as signing in, solving a captcha or filling a password, and wait \
             until they say that it is done. Read the page afterwards.",
-        object(
-            json!({
-                "instruction": text_schema(1000, "What to do, in the person's language."),
-                "tabId": tab_id_schema(),
-            }),
-            &["instruction"],
-        ),
     )
 }
 
@@ -290,32 +210,12 @@ fn watch_page() -> Descriptor {
             "watch_page",
             "Wait until a page shows a text, shows it no more, or its address contains a text. It is looked at when it \
                 changes, and now and then. For waits of more than a few seconds; then read the page.",
-            object(
-                json!({
-                    "tabId": tab_id_schema(),
-                    "condition": {"type": "string", "enum": ["text", "text_gone", "url"],
-                        "description": "What is waited for."},
-                    "value": text_schema(1000, "The text."),
-                    "timeoutSeconds": seconds_schema(WATCH_SECONDS_MAX, "How long. 300 when left out."),
-                }),
-                &["condition", "value"],
-            ),
         )
     }
 }
 
-fn schedule_resume() -> Descriptor {
-    waiting(
-        "schedule_resume",
-        "Pause the task and go on after a while.",
-        object(
-            json!({
-                "delaySeconds": seconds_schema(SCHEDULE_SECONDS_MAX, "How long to pause."),
-                "reason": text_schema(500, "Why, for the person, in their language."),
-            }),
-            &["delaySeconds", "reason"],
-        ),
-    )
+const fn schedule_resume() -> Descriptor {
+    waiting("schedule_resume", "Pause the task and go on after a while.")
 }
 
 #[cfg(test)]
@@ -334,6 +234,24 @@ mod tests {
             } else if key == "items" {
                 keywords_of(value, found);
             }
+        }
+    }
+
+    #[test]
+    fn every_tool_has_its_parameters_and_their_bounds_are_those_of_the_code() {
+        let catalogue = Catalogue::builtin();
+        let of = |tool: &str, path: &str| catalogue.find(tool).unwrap().parameters.pointer(path).cloned();
+        let written: serde_json::Map<String, Value> = serde_json::from_str(super::PARAMETERS).unwrap();
+        assert_eq!(written.len(), catalogue.descriptors().len());
+        assert!(catalogue.descriptors().iter().all(|it| it.parameters["type"] == "object"));
+        assert_eq!(of("type", "/properties/text/maxLength"), Some(json!(super::TYPE_TEXT_CHARS_MAX)));
+        assert_eq!(of("read_page", "/properties/page/maximum"), Some(json!(super::PAGE_NUMBER_MAX)));
+        assert_eq!(of("click", "/properties/tabId/maximum"), Some(json!(i32::MAX)));
+        let seconds = "/properties/timeoutSeconds/maximum";
+        assert_eq!(of("watch_page", seconds), Some(json!(super::WATCH_SECONDS_MAX)));
+        for bound in [("minimum", super::WAIT_SECONDS_MIN), ("maximum", super::SCHEDULE_SECONDS_MAX)] {
+            let path = format!("/properties/delaySeconds/{}", bound.0);
+            assert_eq!(of("schedule_resume", &path), Some(json!(bound.1)));
         }
     }
 

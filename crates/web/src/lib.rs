@@ -3,9 +3,11 @@
 //! Works in a service worker and in a page alike. It compiles on the host so that it can be checked and linted there,
 //! but a call needs a browser: on the host wasm-bindgen panics. Decisions live elsewhere, behind traits.
 
+mod address;
 mod fetch;
 mod timer;
 
+pub use address::read_address;
 pub use fetch::{AbortHandle, Body, Fetch, FetchError, HeaderValue, Request, Response, fetch};
 pub use timer::{Timer, sleep_ms, yield_to_event_loop};
 
