@@ -51,11 +51,10 @@ pub(crate) fn Chats(on_open: Callback<()>) -> impl IntoView {
     });
     let archived = Memo::new(move |_| {
         session.read(Part::Directory, |model| {
-            let found = query.with(|query| {
+            query.with(|query| {
                 let found = model.directory.matching(query).into_iter().filter(|meta| meta.archived);
                 found.map(|meta| meta.id.clone()).collect::<Vec<_>>()
-            });
-            found
+            })
         })
     });
     let any = Memo::new(move |_| session.read(Part::Directory, |model| !model.directory.sorted().is_empty()));
@@ -89,7 +88,7 @@ pub(crate) fn Chats(on_open: Callback<()>) -> impl IntoView {
                 />
             </ul>
             <Show when=move || archived.with(|it| !it.is_empty())>
-                <details class="chats-archived" prop:open=move || searching()>
+                <details class="chats-archived" prop:open=searching>
                     <summary class="chats-group">{chevron()} {move || t.group_archived(archived.with(|it| it.len() as u64))}</summary>
                     <ul>
                         <For each=move || archived.get() key=Clone::clone children=move |id| view! { <ChatRow id list /> } />
