@@ -18,6 +18,7 @@ mod project;
 mod protocol;
 mod run;
 mod setup;
+mod sim;
 mod size;
 mod tally;
 mod test;
@@ -67,6 +68,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[unit|wasm|e2e]",
         purpose: "run one kind of tests, or all",
         run: test::command,
+    },
+    Command {
+        name: "sim",
+        arguments: "--seeds N [--seed S] [--steps K] [--only LIST] [--trace] [--keep-going] | --bugs",
+        purpose: "live seeded lives of the engine with every kind of fault, and check what must always hold",
+        run: sim::command,
     },
     Command {
         name: "bench",

@@ -15,6 +15,7 @@ use panelot_records::{Commit, Connection, Grant, Receipt, Rule, Settings, Thread
 use panelot_tools::Catalogue;
 
 use crate::branches;
+use crate::bugs::{Bug, is_on};
 use crate::directory::Directory;
 use crate::input::{ConnectionHandle, Found, Input, Wanted};
 use crate::project;
@@ -255,6 +256,8 @@ impl Engine {
         // A thread is loaded because something about it comes next.
         let loads = matches!(input, Input::Loaded { .. } | Input::Found { .. });
         let steps = self.decide(now, input);
+        #[cfg(feature = "bugs")]
+        let steps = crate::bugs::spoil(steps);
         if !loads {
             self.unload_idle();
         }
@@ -690,7 +693,8 @@ impl Engine {
         let mut steps = vec![step];
         if machine.thread.deleted_at.is_some() {
             steps.push(removal_step(thread));
-        } else {
+        }
+        if machine.thread.deleted_at.is_none() || is_on(Bug::UndoneDelete) {
             self.machines.insert(thread.clone(), machine);
         }
         steps

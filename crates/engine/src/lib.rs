@@ -4,6 +4,7 @@
 //! knows no provider's JSON, no database and no browser. Read next: `step.rs`, `engine.rs`, `thread.rs`.
 
 mod branches;
+pub mod bugs;
 pub mod context;
 mod directory;
 mod engine;

@@ -6,6 +6,7 @@ use panelot_protocol::event::{CommandAck, CommandRejected, ErrorCode, Event};
 use panelot_protocol::{Op, OpMessage, Receipting};
 use panelot_records::{Outcome, Receipt};
 
+use crate::bugs::{Bug, is_on};
 use crate::input::ConnectionHandle;
 use crate::project::{code_from_text, code_text};
 
@@ -87,6 +88,9 @@ impl Command {
     /// The answer that a stored receipt gives to this command: the first one, or a refusal when the same id comes with
     /// something else.
     pub(crate) fn replay(&self, stored: &Receipt) -> Event {
+        if is_on(Bug::DuplicateRejected) {
+            return self.refusal(&Refused::new(ErrorCode::InvalidCommand, "this command was sent before"));
+        }
         let same_op = stored.op == self.message.op.name();
         if !same_op || stored.payload_digest != payload_digest(&self.message.op) {
             let what = if same_op { "another payload" } else { "another operation" };

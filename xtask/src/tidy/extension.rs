@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
+/// The feature with the engine's deliberate bugs, and who may turn it on.
+const BUGS_FEATURE: &str = "bugs";
+const BUGS_OF_ENGINE: &str = "panelot-engine/bugs";
+const BUGS_USER: &str = "panelot-sim";
 /// A text that every build with failpoints contains: the key under which a test says where to park.
 const FAILPOINT_MARKER: &str = "panelot_failpoint";
 const MANIFEST: &str = "manifest.json";
@@ -17,6 +21,7 @@ pub(super) fn check(repository: &Repository, problems: &mut Vec<String>) -> Resu
     let shipped = repository.read("extension/manifest.json")?;
     problems.extend(manifest_difference(&shipped, &build::test_manifest(&shipped)?)?);
     problems.extend(failpoints_by_default()?);
+    problems.extend(bugs_elsewhere(&build::metadata()?));
     problems.extend(problems_of_shipped()?);
     Ok(())
 }
@@ -68,6 +73,29 @@ fn manifest_difference(shipped: &str, test: &str) -> Result<Vec<String>> {
         problems.push("the test manifest differs by more than one host permission".to_owned());
     }
     Ok(problems)
+}
+
+/// Only the simulator may turn the deliberate bugs on, and only when it is asked to.
+fn bugs_elsewhere(metadata: &Value) -> Vec<String> {
+    let packages = metadata.get("packages").and_then(Value::as_array).into_iter().flatten();
+    let names = |list: Option<&Value>| -> Vec<String> {
+        let list = list.and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let mut problems = Vec::new();
+    for package in packages {
+        let name = package.get("name").and_then(Value::as_str).unwrap_or_default();
+        let dependencies = package.get("dependencies").and_then(Value::as_array).into_iter().flatten();
+        let by_dependency =
+            dependencies.flat_map(|it| names(it.get("features"))).any(|feature| feature == BUGS_FEATURE);
+        let features = package.get("features").and_then(Value::as_object).into_iter().flatten();
+        let by_feature = features.filter(|(own, _)| name != BUGS_USER || *own != BUGS_FEATURE);
+        let by_feature = by_feature.flat_map(|(_, enabled)| names(Some(enabled)));
+        if by_dependency || by_feature.into_iter().any(|it| it == BUGS_FEATURE || it == BUGS_OF_ENGINE) {
+            problems.push(format!("{name} turns the engine's deliberate bugs on; only {BUGS_USER} may"));
+        }
+    }
+    problems
 }
 
 /// Failpoints are off unless asked for, and no other feature turns them on.

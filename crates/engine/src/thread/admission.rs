@@ -11,6 +11,8 @@ use panelot_records::thread::TitleSource;
 use panelot_records::{Body, Environment, Run, RunState, Write};
 
 use super::{Context, Draft, ThreadMachine};
+#[cfg(feature = "bugs")]
+use crate::bugs::{Bug, is_on};
 use crate::directory::overrides_record;
 use crate::project::code_text;
 use crate::receipt::{Admitted, Refused};
@@ -97,6 +99,13 @@ impl ThreadMachine {
         while self.head_run().is_none() {
             let next =
                 self.runs.iter().filter(|run| run.state == RunState::Queued).min_by_key(|run| run.order);
+            #[cfg(feature = "bugs")]
+            let next = if is_on(Bug::QueueByClock) {
+                let queued = self.runs.iter().filter(|run| run.state == RunState::Queued);
+                queued.min_by_key(|run| (run.created_at, run.id.clone()))
+            } else {
+                next
+            };
             let Some(id) = next.map(|run| run.id.clone()) else { return };
             if let Err(refused) = self.begin(context, draft, &id) {
                 if let Some(run) = self.run_mut(&id) {

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::outcome::Settled;
 use super::{Context, Draft, ThreadMachine};
+use crate::bugs::{Bug, is_on};
 use crate::project;
 use crate::receipt::{Admitted, Refused};
 use panelot_prompts::wording;
@@ -133,6 +134,7 @@ impl ThreadMachine {
         let run = question.run.clone();
         match &question.state {
             ApprovalState::Pending => {}
+            ApprovalState::Decided { .. } if is_on(Bug::TwoAnswers) => {}
             ApprovalState::Decided { decision: first, .. } if *first == decision => {
                 return Ok(self.admitted(&run));
             }
@@ -275,6 +277,9 @@ impl ThreadMachine {
 
     /// Closes the open questions and interactions of a run that ends.
     pub(crate) fn close_approvals(&mut self, draft: &mut Draft, id: &RunId) {
+        if is_on(Bug::LeakedWait) {
+            return;
+        }
         for approval in self.approvals.iter_mut().filter(|it| it.run == *id) {
             if approval.state == ApprovalState::Pending {
                 approval.state = ApprovalState::Closed;

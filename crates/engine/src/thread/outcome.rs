@@ -108,6 +108,10 @@ impl ThreadMachine {
             return;
         }
         let body = Settled::from_outcome(outcome).into_body(item.clone());
+        #[cfg(feature = "bugs")]
+        if crate::bugs::is_on(crate::bugs::Bug::OrphanResult) {
+            return self.orphan(draft, late.seq, body);
+        }
         match late.node {
             Some(node) if self.node(late.seq).is_none() => {
                 draft.writes.push(Write::Put(Record::Node(Node { body, ..node })));

@@ -3,6 +3,8 @@
 use panelot_base::{ItemId, RunId};
 use panelot_records::{CallState, RunState};
 
+use crate::bugs::{Bug, is_on};
+
 use super::{Context, Draft, ThreadMachine};
 
 impl ThreadMachine {
@@ -36,7 +38,8 @@ impl ThreadMachine {
             .map(|call| call.item.clone())
             .collect();
         for item in dispatched {
-            if self.run(id).is_some_and(|run| self.is_write(context, run, &item)) {
+            let is_write = self.run(id).is_some_and(|run| self.is_write(context, run, &item));
+            if is_write && !is_on(Bug::ReplayedWrite) {
                 self.pause_uncertain(context, draft, id, &item);
             } else if let Some(call) = self.call_mut(id, &item) {
                 // Looking again does no harm; the person's earlier word still stands for it.

@@ -62,6 +62,8 @@ impl ThreadMachine {
             self.extend_budget(context, id);
         }
         self.set_state(id, RunState::Running);
+        #[cfg(feature = "bugs")]
+        self.say_again(context, draft, id);
         self.announce_turn(context, draft, id);
         self.deliver_steers(context.now, draft, id);
         let mut reminders = self.run(id).map(reminders_for).unwrap_or_default();

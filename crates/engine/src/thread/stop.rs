@@ -4,6 +4,8 @@ use panelot_base::RunId;
 use panelot_protocol::snapshot::StopReason;
 use panelot_records::{RunState, Table, Write};
 
+use crate::bugs::{Bug, is_on};
+
 use super::{Context, Draft, ThreadMachine};
 use crate::receipt::Admitted;
 
@@ -60,7 +62,9 @@ impl ThreadMachine {
             }
         }
         self.drop_title(draft);
-        self.late.clear();
+        if !is_on(Bug::UndoneDelete) {
+            self.late.clear();
+        }
     }
 
     /// The writes that remove what is left of a deleted thread.

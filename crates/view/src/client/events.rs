@@ -250,6 +250,8 @@ impl Client {
                     self.subscribe(out);
                 }
             }
+            // The engine has whoever makes a thread follow it; the person has opened another one meanwhile.
+            Op::ThreadCreate(_) => self.subscribe(out),
             Op::ThreadDelete(it) => self.forget(&it.thread_id, out),
             Op::TurnInterrupt(_) if !self.model.thread.is_busy() => {
                 self.model.thread.stopping = false;

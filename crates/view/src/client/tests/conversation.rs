@@ -146,6 +146,21 @@ fn a_thread_that_was_made_meanwhile_does_not_steal_the_view() {
 }
 
 #[test]
+fn a_thread_that_was_made_meanwhile_does_not_take_the_events_of_the_one_that_is_shown() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.command(Command::NewChat);
+    rig.say("hello");
+    let sent = rig.last_sent("thread.create");
+    rig.command(Command::Open { thread: engine.id.clone() });
+    rig.take_sent();
+    rig.message(engine.ack(&sent.submission_id));
+    // The engine has whoever makes a thread follow it, and no other.
+    let again = rig.last_sent("thread.subscribe");
+    assert_eq!(Rig::subscribed_to(&again), Some(engine.id.clone()));
+}
+
+#[test]
 fn a_reload_between_a_first_message_and_its_answer_loses_nothing() {
     let engine = Engine::new("new");
     let mut rig = Rig::new("client", 1);
