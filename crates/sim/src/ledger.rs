@@ -1,4 +1,5 @@
 //! Commands and their answers: what was sent, what was answered, and whether the store stands behind it.
+#![expect(clippy::indexing_slicing, reason = "objects of JSON, by the names of their members")]
 
 use panelot_base::{ClientId, SubmissionId};
 use panelot_engine::Input;

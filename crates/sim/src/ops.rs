@@ -2,6 +2,7 @@
 //!
 //! They are written as JSON, so that a new optional field breaks nothing. A kind without a generator is never sent, and
 //! the coverage table says so.
+#![expect(clippy::indexing_slicing, reason = "objects of JSON, by the names of their members")]
 
 use panelot_base::{ClientId, ThreadId};
 use panelot_protocol::Op;
