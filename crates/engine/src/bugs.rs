@@ -14,6 +14,12 @@ pub enum Bug {
     ReplayedWrite,
     /// A call is dispatched and not recorded so.
     DispatchUnrecorded,
+    /// A message that was added to a turn is acknowledged and not stored.
+    LostSteer,
+    /// A message that was added to a turn is written at once, between a call and its result.
+    SteerBetween,
+    /// The leaf moves to where another version of a message will stand, before there is a run for it.
+    LeafBeforeRun,
     /// The queue is ordered by the clock.
     QueueByClock,
     /// A run ends and leaves its question open.

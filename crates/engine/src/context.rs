@@ -74,8 +74,9 @@ pub fn assemble(
     for reminder in reminders {
         builder.push_user(vec![Part::text(reminder_text(reminder, path))]);
     }
-    // A path that ends with the model's own words (a resumed answer) needs somebody else to speak last.
-    if matches!(builder.messages.last(), Some(Message::Assistant { .. })) {
+    // A path that ends with the model's own words (a resumed answer), or of which all was deleted, needs somebody else to
+    // speak last.
+    if matches!(builder.messages.last(), None | Some(Message::Assistant { .. })) {
         builder.push_user(vec![Part::text(wording::continue_answer())]);
     }
     let tools = if finalizing { Vec::new() } else { tools_of(environment) };

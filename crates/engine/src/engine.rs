@@ -746,7 +746,11 @@ fn dispatch_command(
         Op::ThreadSelectBranch(it) => machine.select_branch(context, draft, it.node, found),
         Op::MessageDelete(it) => machine.remove_message(draft, it.node, found),
         Op::TurnSteer(steer) => {
-            machine.steer(&command.message.submission_id, &steer.expected_turn_id, steer.input)
+            let admitted =
+                machine.steer(&command.message.submission_id, &steer.expected_turn_id, steer.input);
+            #[cfg(feature = "bugs")]
+            machine.steer_at_once(context, draft);
+            admitted
         }
         Op::QueueUpdate(update) => {
             machine.update_queued(context, &update.run_id, update.input, update.overrides.as_ref())

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, VecDeque};
 use futures_util::FutureExt;
 use panelot_base::limits::WAITING_OPS_MAX;
 use panelot_base::{IdSource, SessionId, ThreadId};
-use panelot_engine::{ConnectionHandle, Effect, Engine, Input, Step};
+use panelot_engine::{ConnectionHandle, Effect, Engine, Found, Input, Step, Wanted};
 use panelot_protocol::event::{CommandRejected, ErrorCode};
 use panelot_protocol::{Event, EventMessage, Op, OpMessage, Receipting};
-use panelot_records::{Commit, Key, Record};
+use panelot_records::{Commit, Key, Record, Scan};
 use panelot_runtime::{BootFacts, read_boot};
-use panelot_store::{CommitError, Store, StoreError};
+use panelot_store::{CommitError, HeadError, Store, StoreError};
 
 use crate::bugs::{Bug, is_on};
 use crate::invariant::Invariant;
@@ -44,7 +44,7 @@ fn lane_of(input: &Input) -> Lane {
     match input {
         Input::Connected(from) | Input::Disconnected(from) => Lane::Connection(from.0),
         Input::Malformed { from, .. } | Input::Overloaded { from, .. } => Lane::Connection(from.0),
-        Input::Op { from, message, .. } => match &message.op {
+        Input::Op { from, message, .. } | Input::Branch { from, message, .. } => match &message.op {
             Op::Initialize(_) | Op::Ping(_) => Lane::Connection(from.0),
             op => op.thread_id().map_or(Lane::Directory, |thread| Lane::Thread(thread.clone())),
         },
@@ -55,13 +55,15 @@ fn lane_of(input: &Input) -> Lane {
 /// The thread in whose name an input is handled.
 pub(crate) fn thread_of(input: &Input) -> Option<ThreadId> {
     match input {
-        Input::Op { message, .. } => match &message.op {
+        Input::Op { message, .. } | Input::Branch { message, .. } => match &message.op {
             Op::Initialize(initialize) => initialize.subscribe.clone(),
             op => op.thread_id().cloned(),
         },
         Input::Load { thread }
         | Input::Loaded { thread, .. }
         | Input::Unreadable { thread, .. }
+        | Input::Found { thread, .. }
+        | Input::Elicitation { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }
         | Input::Report { thread, .. }
@@ -101,6 +103,8 @@ pub(crate) fn effect_name(effect: &Effect) -> &'static str {
         Effect::CancelTool { .. } => "cancel tool",
         Effect::Verify { .. } => "verify",
         Effect::ReadHistory { .. } => "read history",
+        Effect::ReadBranch { .. } => "read branch",
+        Effect::Elicited { .. } => "elicited",
         #[expect(unreachable_patterns, reason = "a new effect must not stop others from building")]
         _ => "unknown",
     }
@@ -253,6 +257,25 @@ impl World {
             self.process(input);
         }
         self.bury();
+        self.install_update();
+    }
+
+    /// An update that waits is installed when the engine says so: never while anything works, unless the person said so.
+    fn install_update(&mut self) {
+        let wants = self
+            .worker
+            .as_ref()
+            .is_some_and(|worker| worker.lanes.is_empty() && worker.engine.wants_reload());
+        if !wants {
+            return;
+        }
+        let works = |task: &Task| matches!(task, Task::Model { .. } | Task::Tool { cancelled: false, .. });
+        if !self.update_now && self.worker.iter().flat_map(|worker| &worker.tasks).any(works) {
+            return self.fail(Invariant::Quiet, "an update was installed while something was under way");
+        }
+        self.update_now = false;
+        self.fault("update installed");
+        self.crash("an update is installed");
     }
 
     fn process(&mut self, input: Input) {
@@ -282,7 +305,7 @@ impl World {
             };
             self.enter(loaded);
         }
-        if self.worker.is_some() && !self.dead {
+        if self.worker.is_some() && !self.dead && self.find(&input) && self.worker.is_some() {
             self.enter(input);
         }
     }
@@ -295,28 +318,67 @@ impl World {
 
     /// Looks up the stored answer to a durable command.
     fn with_receipt(&mut self, input: Input) -> Option<Input> {
-        let Input::Op { from, message, receipt: None } = input else { return Some(input) };
-        let client = self.worker.as_ref().and_then(|worker| worker.engine.client_id(from).cloned());
+        let mut input = input;
+        let (Input::Op { from, message, receipt } | Input::Branch { from, message, receipt, .. }) =
+            &mut input
+        else {
+            return Some(input);
+        };
+        let client = self.worker.as_ref().and_then(|worker| worker.engine.client_id(*from).cloned());
         let (Some(client), Receipting::Durable) = (client, message.op.receipting()) else {
-            return Some(Input::Op { from, message, receipt: None });
+            return Some(input);
         };
         match self.read(self.store.get(&Key::receipt(&client, &message.submission_id))) {
-            Some(Ok(Some(Ok(Record::Receipt(receipt))))) => {
-                Some(Input::Op { from, message, receipt: Some(receipt) })
-            }
-            Some(Ok(None)) => Some(Input::Op { from, message, receipt: None }),
+            Some(Ok(Some(Ok(Record::Receipt(stored))))) => *receipt = Some(stored),
+            Some(Ok(None)) => {}
             _ => {
-                self.post_refusal(from, &message);
-                None
+                let (from, message) = (*from, message.clone());
+                self.post_refusal(from, &message, "the browser's storage cannot be read; try again");
+                return None;
             }
         }
+        Some(input)
     }
 
-    fn post_refusal(&mut self, from: ConnectionHandle, message: &OpMessage) {
+    /// Reads the nodes that an operation needs. Returns whether it can be handled.
+    fn find(&mut self, input: &Input) -> bool {
+        let wanted = self.worker.as_ref().and_then(|worker| worker.engine.wants(input));
+        let Some((thread, wanted)) = wanted else { return true };
+        let found = match wanted {
+            Wanted::Branch { leaf, limit } => match self.read(self.store.path(&thread, leaf, limit)) {
+                Some(Ok(page)) => Ok(Found { has_older: page.older.is_some(), nodes: page.nodes }),
+                Some(Err(HeadError::Missing { .. })) => Ok(Found::default()),
+                Some(Err(error)) => Err(error.to_string()),
+                None => Err("the memory store waits".to_owned()),
+            },
+            Wanted::Window { before, limit } => {
+                let scan = Scan::newest_nodes(&thread, Some(before), limit);
+                let node = |read| if let Ok(Record::Node(node)) = read { Some(node) } else { None };
+                match self.read(self.store.scan(&scan)) {
+                    Some(Ok(read)) => {
+                        Ok(Found { nodes: read.into_iter().filter_map(node).collect(), has_older: false })
+                    }
+                    _ => Err("the store cannot be read".to_owned()),
+                }
+            }
+        };
+        match found {
+            Ok(found) => self.enter(Input::Found { thread, found }),
+            Err(why) => {
+                if let Input::Op { from, message, .. } = input {
+                    self.post_refusal(*from, message, &why);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn post_refusal(&mut self, from: ConnectionHandle, message: &OpMessage, why: &str) {
         let event = Event::CommandRejected(CommandRejected {
             submission_id: message.submission_id.clone(),
             code: ErrorCode::StorageFailed,
-            message: "the browser's storage cannot be read; try again".to_owned(),
+            message: why.to_owned(),
             retryable: true,
             thread_id: message.op.thread_id().cloned(),
         });
@@ -547,6 +609,12 @@ impl World {
             Effect::CancelTool { thread, item } => self.cancel_tool(&thread, &item),
             Effect::Verify { from, submission, connection, model, .. } => {
                 self.start(Task::Verify { from, submission, connection, model });
+            }
+            Effect::Elicited { item, response, .. } => {
+                self.note(|| format!("  the server of {item} is told {response:?}"));
+            }
+            Effect::ReadBranch { from, message, thread, leaf } => {
+                self.start(Task::Branch { from, message, thread, leaf });
             }
             Effect::ReadHistory { from, submission, thread, leaf } => {
                 self.start(Task::History { from, submission, thread, leaf });

@@ -34,7 +34,10 @@ impl World {
     pub(crate) fn asked(&mut self, input: &Input) -> Option<Asked> {
         self.orders_retry = matches!(input, Input::Op { message, .. }
             if matches!(&message.op, Op::RunResolveUncertain(it) if it.resolution == Resolution::Retry));
-        let Input::Op { from, message, .. } = input else { return None };
+        let (Input::Op { from, message, .. } | Input::Branch { from, message, .. }) = input else {
+            return None;
+        };
+        self.update_now |= matches!(message.op, Op::UpdateApply(_));
         self.coverage.ops.entry(listed(&message.op)).or_default().0 += 1;
         self.answers.clear();
         if message.op.receipting() != Receipting::Durable {
@@ -79,7 +82,9 @@ impl World {
             return self.fail(Invariant::SameAnswer, format!("{id} was answered more than once"));
         }
         let Some(answer) = answer else {
-            if !self.dead && self.worker.is_some() && !self.is_over() {
+            // A branch is read beside the loop, and the command answered then.
+            let reads = matches!(asked.message.op, Op::ThreadFork(_));
+            if !self.dead && self.worker.is_some() && !self.is_over() && !reads {
                 self.fail(
                     Invariant::Liveness,
                     format!("{id} ({}) was not answered", asked.message.op.name()),
@@ -138,7 +143,35 @@ impl World {
     fn check_applied(&mut self, asked: &Asked, answer: &Value) {
         let id = &asked.message.submission_id;
         let done = match &asked.message.op {
-            Op::TurnSubmit(_) => self.has_run(&asked.client, id),
+            Op::TurnSubmit(_) | Op::TurnEnqueue(_) | Op::TurnFork(_) => self.has_run(&asked.client, id),
+            Op::TurnSteer(it) => {
+                let waits =
+                    |run: &panelot_records::Run| run.steers.iter().any(|steer| steer.submission == *id);
+                self.shadow.message(&it.thread_id, id).is_some() || self.shadow.runs.values().any(waits)
+            }
+            Op::ThreadFork(_) => {
+                let made = answer["threadId"].as_str().unwrap_or_default();
+                self.shadow.threads.keys().any(|id| id.as_str() == made)
+            }
+            Op::ThreadUpdate(it) => self.shadow.threads.get(&it.thread_id).is_some_and(|thread| {
+                it.pinned.is_none_or(|pinned| thread.pinned == pinned)
+                    && it.title.as_ref().is_none_or(|title| thread.title == title.trim())
+            }),
+            Op::QueueUpdate(it) => self.shadow.runs.get(&it.run_id).is_some_and(|run| {
+                run.state != RunState::Queued || run.queued_text.as_deref() == Some(&*it.input.text)
+            }),
+            Op::QueueRemove(it) => self.shadow.runs.get(&it.run_id).is_some_and(|run| run.state.is_end()),
+            Op::MessageDelete(it) => {
+                let node = self.shadow.nodes.get(&(it.thread_id.clone(), it.node));
+                node.is_some_and(|node| node.body == panelot_records::Body::Removed)
+            }
+            Op::RulePut(it) => self.shadow.rules.contains(it.rule.id.as_str()),
+            Op::RuleRemove(it) => !self.shadow.rules.contains(it.rule_id.as_str()),
+            Op::GrantRevoke(it) => {
+                let grant = (it.granted_in.clone(), it.tool.to_string(), it.origin.to_string());
+                !self.shadow.grants.contains(&grant)
+            }
+            Op::InteractionResponse(it) => self.shadow.is_answered(&it.interaction_id),
             Op::ThreadCreate(create) => {
                 let thread = answer["threadId"].as_str().unwrap_or_default();
                 let made = self.shadow.threads.keys().any(|id| id.as_str() == thread);
@@ -182,8 +215,15 @@ impl World {
         let mut wrong = None;
         for ((client, id), sent) in &self.sent {
             let Some(answer) = &sent.answer else { continue };
+            if let (Op::TurnSteer(it), true) = (&sent.message.op, answer["type"] == "command.ack")
+                && self.shadow.is_alive(&it.thread_id)
+                && self.shadow.message(&it.thread_id, id).is_none()
+            {
+                wrong = Some(format!("the added message {id} ({:?}) is lost", it.input.text));
+            }
             let text = match &sent.message.op {
-                Op::TurnSubmit(it) => Some(&it.input),
+                Op::TurnSubmit(it) | Op::TurnEnqueue(it) => Some(&it.input),
+                Op::TurnFork(it) => Some(&it.input),
                 Op::ThreadCreate(it) => it.input.as_ref(),
                 _ => None,
             };

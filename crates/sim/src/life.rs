@@ -123,7 +123,7 @@ impl World {
                 }
             }
             Kind::Outside => {
-                if !self.late_model(&mut chance) {
+                if !self.late_model(&mut chance) && !self.page_signal(&mut chance) {
                     self.progress(&mut chance);
                 }
             }
@@ -135,7 +135,7 @@ impl World {
             Kind::View => self.stir_view(&mut chance),
             Kind::Flow => self.flow(),
         }
-        if chance.one_in(150) {
+        if chance.one_in(300) {
             self.compare_views();
         }
     }
@@ -220,7 +220,8 @@ impl World {
     }
 
     fn trouble(&mut self, chance: &mut Chance) {
-        match chance.below(16) {
+        match chance.below(17) {
+            16 => self.push(Input::UpdateAvailable { version: "2".to_owned() }),
             0..=4 => self.armed.fuse = Some(chance.below(9)),
             5..=7 => self.armed.commit = Some((chance.below(4), chance.one_in(2))),
             8..=9 => {
@@ -341,7 +342,8 @@ impl World {
 
     /// Ends what only a view waits for.
     fn finish_reads(&mut self) -> bool {
-        let reads = |task: &Task| matches!(task, Task::Verify { .. } | Task::History { .. });
+        let reads =
+            |task: &Task| matches!(task, Task::Verify { .. } | Task::History { .. } | Task::Branch { .. });
         let tasks = self.worker.iter_mut().flat_map(|worker| worker.tasks.extract_if(.., |task| reads(task)));
         let tasks: Vec<Task> = tasks.collect();
         let found = !tasks.is_empty();
@@ -441,6 +443,10 @@ impl World {
             if self.is_over() {
                 return;
             }
+            let waits = self.shadow.open_runs().any(|run| {
+                matches!(run.state, RunState::WaitingApproval | RunState::WaitingInteraction)
+                    && !self.is_closed(&run.thread)
+            });
             let Some(worker) = &mut self.worker else { continue };
             for task in &mut worker.tasks {
                 if let Task::Model { stalled, .. } = task {
@@ -452,7 +458,6 @@ impl World {
                 self.progress(&mut chance);
                 continue;
             }
-            let waits = self.shadow.open_runs().any(|run| matches!(run.state, RunState::WaitingApproval));
             let wake = worker.engine.next_wake().filter(|_| !waits);
             match wake {
                 Some(at) => {
@@ -470,6 +475,15 @@ impl World {
         let Ok(client) = panelot_base::ClientId::new("hand") else { return };
         let (thread, id) = (&run.thread, &run.id);
         match run.state {
+            RunState::WaitingInteraction => {
+                let open = self.shadow.approvals.values();
+                let open =
+                    open.filter(|it| it.run == *id && it.state == panelot_records::ApprovalState::Pending);
+                let open: Vec<_> = open.map(|it| it.id.clone()).collect();
+                for wait in open {
+                    self.say(&client, json!({"type": "interaction.response", "threadId": thread, "interactionId": wait, "response": {"kind": "cancel"}}));
+                }
+            }
             RunState::WaitingApproval => {
                 let open: Vec<_> = self
                     .shadow
@@ -538,12 +552,14 @@ impl World {
     }
 
     fn check_deleted(&mut self, rows: &[(Key, Row)]) {
-        let of_threads = [Table::Nodes, Table::Runs, Table::Approvals, Table::Grants, Table::Threads];
         let gone = |key: &Key| {
-            matches!(key.parts.first(), Some(panelot_records::KeyPart::Text(text))
+            let deleted = |part: &panelot_records::KeyPart| {
+                matches!(part, panelot_records::KeyPart::Text(text)
                 if self.shadow.deleted.iter().any(|thread| thread.as_str() == text))
+            };
+            key.parts.iter().any(deleted)
         };
-        let left = rows.iter().find(|(key, _)| of_threads.contains(&key.table) && gone(key));
+        let left = rows.iter().find(|(key, _)| key.table != Table::Receipts && gone(key));
         if let Some((key, _)) = left {
             self.fail(Invariant::Deleted, format!("{key:?} is left of a deleted thread"));
         }

@@ -6,7 +6,7 @@
 
 use panelot_base::{ClientId, ThreadId};
 use panelot_protocol::Op;
-use panelot_records::{ApprovalState, RunState};
+use panelot_records::{ApprovalState, RunState, WaitKind};
 use serde_json::{Value, json};
 
 use crate::chance::Chance;
@@ -18,6 +18,14 @@ const OFTEN: &[(&str, u64)] = &[
     ("thread.create", 3),
     ("turn.interrupt", 2),
     ("approval.response", 4),
+    ("turn.steer", 5),
+    ("turn.enqueue", 2),
+    ("turn.fork", 4),
+    ("thread.selectBranch", 4),
+    ("queue.update", 2),
+    ("queue.remove", 2),
+    ("interaction.response", 5),
+    ("message.delete", 2),
     ("run.resume", 4),
     ("run.resolveUncertain", 4),
 ];
@@ -145,7 +153,40 @@ impl World {
             "thread.history" => {
                 json!({"threadId": self.or_stale(thread, chance)?, "before": chance.below(60)})
             }
-            "turn.submit" => {
+            "thread.update" => {
+                json!({"threadId": self.or_stale(thread, chance)?, "title": format!("t{}", chance.below(99)), "pinned": chance.one_in(2)})
+            }
+            "thread.fork" if threads.len() >= 6 => return None,
+            "thread.fork" | "message.delete" => self.of_node(chance)?,
+            "turn.fork" => {
+                let (thread, seq) = self.user_node(chance)?;
+                let input = self.input(&text, chance);
+                json!({"threadId": thread, "siblingOf": seq, "input": input})
+            }
+            "thread.selectBranch" => self.branch(chance)?,
+            "turn.steer" => {
+                let input = self.input(&text, chance);
+                self.steer(input, chance)?
+            }
+            "queue.update" => {
+                let mut op = self.of_run(RunState::Queued, chance)?;
+                op["input"] = self.input(&text, chance);
+                op
+            }
+            "queue.remove" => {
+                let state = if chance.one_in(3) { RunState::Interrupted } else { RunState::Queued };
+                self.of_run(state, chance)?
+            }
+            "interaction.response" => self.interaction(chance)?,
+            "rule.put" => json!({"rule": self.rule(chance)}),
+            "rule.remove" => json!({"ruleId": format!("r{}", chance.below(3))}),
+            "grant.revoke" => self.grant(chance)?,
+            "draft.update" => {
+                let of = thread.filter(|_| !chance.one_in(3));
+                json!({"threadId": of, "text": if chance.one_in(3) { String::new() } else { text }})
+            }
+            "update.apply" => json!({}),
+            "turn.submit" | "turn.enqueue" => {
                 let input = self.input(&text, chance);
                 json!({"threadId": self.or_stale(thread, chance)?, "input": input})
             }
@@ -201,13 +242,96 @@ impl World {
             }
             1..=5 => connection(),
             6 => json!({"type": "setPrompt", "prompt": format!("p{}", chance.below(9))}),
-            7 => json!({"type": "putRule", "rule": {"id": format!("r{}", chance.below(3)), "verdict":
-                *chance.pick(&["allow", "ask", "deny"]).unwrap_or(&"ask"), "tool": "click", "origin": "https://shop.test"}}),
-            8 => json!({"type": "removeRule", "id": format!("r{}", chance.below(3))}),
+            7..=8 => {
+                let tokens = [None, None, Some(150), Some(400)];
+                json!({"type": "setTurnTokenBudget", "tokens": chance.pick(&tokens).copied().flatten()})
+            }
             _ => {
                 json!({"type": "setPolicy", "policy": *chance.pick(&["always", "untrusted", "auto"]).unwrap_or(&"always")})
             }
         }
+    }
+
+    fn rule(&self, chance: &mut Chance) -> Value {
+        let verdict = *chance.pick(&["allow", "ask", "deny"]).unwrap_or(&"ask");
+        json!({"id": format!("r{}", chance.below(3)), "verdict": verdict, "tool": "click", "origin": "https://shop.test"})
+    }
+
+    /// A permission that is given, or one that never was.
+    fn grant(&mut self, chance: &mut Chance) -> Option<Value> {
+        let grants: Vec<_> = self.shadow.grants.iter().cloned().collect();
+        let stale = || {
+            Some((self.living_threads().first()?.clone(), "click".to_owned(), "https://no.test".to_owned()))
+        };
+        let (thread, tool, origin) = chance.pick(&grants).cloned().or_else(stale)?;
+        Some(json!({"grantedIn": thread, "tool": tool, "origin": origin}))
+    }
+
+    /// A node of a branch that is shown.
+    fn of_node(&mut self, chance: &mut Chance) -> Option<Value> {
+        let thread = chance.pick(&self.living_threads())?.clone();
+        let leaf = self.shadow.threads.get(&thread)?.leaf?;
+        let path = self.shadow.path(&thread, leaf);
+        let node = chance.pick(&path)?.seq;
+        Some(json!({"threadId": thread, "node": node}))
+    }
+
+    /// A message of the person on a branch that is shown.
+    fn user_node(&mut self, chance: &mut Chance) -> Option<(ThreadId, u64)> {
+        let thread = chance.pick(&self.living_threads())?.clone();
+        let leaf = self.shadow.threads.get(&thread)?.leaf?;
+        let is_user = |node: &panelot_records::Node| matches!(node.body, panelot_records::Body::User { .. });
+        let path: Vec<u64> =
+            self.shadow.path(&thread, leaf).into_iter().filter(is_user).map(|node| node.seq).collect();
+        Some((thread, *chance.pick(&path)?))
+    }
+
+    /// A version of a message that has several.
+    fn branch(&mut self, chance: &mut Chance) -> Option<Value> {
+        let mut versions = Vec::new();
+        for thread in self.shadow.threads.values().filter(|thread| self.shadow.is_alive(&thread.id)) {
+            for chain in thread.chains.iter().filter(|chain| chain.first != 0) {
+                versions.push((thread.id.clone(), chain.first));
+                versions.push((thread.id.clone(), chain.beside));
+            }
+        }
+        let (thread, node) = chance.pick(&versions)?.clone();
+        Some(json!({"threadId": thread, "node": node}))
+    }
+
+    /// A message for the turn under way, or for one that is over.
+    fn steer(&mut self, input: Value, chance: &mut Chance) -> Option<Value> {
+        let stale = chance.one_in(6);
+        let runs = self.shadow.runs.values().filter(|run| stale != run.state.is_under_way());
+        let runs: Vec<_> = runs.map(|run| (run.thread.clone(), run.turn.clone())).collect();
+        let (thread, turn) = chance.pick(&runs)?.clone();
+        if stale {
+            self.fault("stale id");
+        }
+        Some(json!({"threadId": thread, "expectedTurnId": turn, "input": input}))
+    }
+
+    /// An answer to an interaction that waits, or to one that is over.
+    fn interaction(&mut self, chance: &mut Chance) -> Option<Value> {
+        let stale = chance.one_in(4);
+        let waits = self.shadow.approvals.values().filter(|it| stale != (it.state == ApprovalState::Pending));
+        let waits: Vec<_> =
+            waits.filter_map(|it| Some((it.thread.clone(), it.id.clone(), it.wait?))).collect();
+        let (thread, id, kind) = chance.pick(&waits)?.clone();
+        if stale {
+            self.fault("stale id");
+        }
+        let value = match kind {
+            WaitKind::AskUser => json!({"q": "this"}),
+            WaitKind::McpElicitation => json!({}),
+            _ => Value::Null,
+        };
+        let response = if chance.one_in(4) {
+            json!({"kind": "cancel"})
+        } else {
+            json!({"kind": "submit", "value": value})
+        };
+        Some(json!({"threadId": thread, "interactionId": id, "response": response}))
     }
 
     /// An answer to an open question, or to one that is closed.
@@ -218,7 +342,7 @@ impl World {
             .shadow
             .approvals
             .values()
-            .filter(|it| stale != (it.state == ApprovalState::Pending))
+            .filter(|it| it.wait.is_none() && stale != (it.state == ApprovalState::Pending))
             .map(|it| (it.thread.clone(), it.id.clone()))
             .collect();
         let (thread, approval) = chance.pick(&questions)?.clone();

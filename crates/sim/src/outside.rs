@@ -1,7 +1,8 @@
 //! What the worker talks to: models, pages, the browser. It answers well, badly, late or never.
 
 use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
-use panelot_engine::{ConnectionHandle, Input, ModelCall, ModelInput, TargetLookup, context};
+use panelot_engine::{ConnectionHandle, Input, ModelCall, ModelInput, PageSignal, TargetLookup, context};
+use panelot_protocol::OpMessage;
 use panelot_provider::{ErrorKind, ProviderError, Reason, Response, StopReason, ToolCall, Usage};
 use panelot_records::{CallState, RunState};
 use panelot_store::Store;
@@ -21,6 +22,7 @@ pub(crate) enum Task {
     Tool { thread: ThreadId, item: ItemId, attempt: u32, command: Box<Command>, cancelled: bool },
     Verify { from: ConnectionHandle, submission: SubmissionId, connection: ConnectionId, model: String },
     History { from: ConnectionHandle, submission: SubmissionId, thread: ThreadId, leaf: u64 },
+    Branch { from: ConnectionHandle, message: Box<OpMessage>, thread: ThreadId, leaf: u64 },
 }
 
 impl Task {
@@ -29,7 +31,7 @@ impl Task {
             Self::Model { call, .. } => Some(&call.thread),
             Self::Lookup(lookup) => Some(&lookup.thread),
             Self::Tool { thread, .. } => Some(thread),
-            Self::Verify { .. } | Self::History { .. } => None,
+            Self::Verify { .. } | Self::History { .. } | Self::Branch { .. } => None,
         }
     }
 }
@@ -67,6 +69,13 @@ impl World {
     /// A model call begins: its run works and is stored so, and its request is one that providers accept.
     pub(crate) fn start_model(&mut self, call: ModelCall) {
         self.note(|| format!("  model call {} of {}", call.call, call.run));
+        if let Some(request) = &call.given {
+            // A small task beside the conversation; its run may have ended.
+            if let Err(error) = request.check() {
+                return self.fail(Invariant::LegalHistory, format!("a task's request is illegal: {error}"));
+            }
+            return self.start(Task::Model { call: Box::new(call), said: false, stalled: false });
+        }
         let run = self.shadow.runs.get(&call.run);
         if !self.shadow.exempt.contains(&call.thread)
             && run.is_none_or(|run| {
@@ -96,7 +105,7 @@ impl World {
         if path.last().is_none_or(|node| node.seq != call.leaf) {
             return Some(format!("the model is asked to go on from {}, which is not stored", call.leaf));
         }
-        let Some(environment) = self.shadow.environments.get(&call.environment) else {
+        let Some(environment) = self.shadow.environment(&call.environment) else {
             return Some(format!("the environment of {} is not stored", call.run));
         };
         let request = context::assemble(environment, &path, &call.fence_seed, &call.reminders);
@@ -116,8 +125,12 @@ impl World {
                 let calls = run.batch.iter().flat_map(|batch| &batch.calls);
                 calls.filter(|call| call.item == item).map(|call| (run.state, call.state.clone())).next()
             });
-            let recorded =
-                matches!(&state, Some((_, CallState::Dispatched { attempt: it, .. })) if *it == attempt);
+            let recorded = match &state {
+                Some((_, CallState::Dispatched { attempt: it, .. })) => *it == attempt,
+                // A page that is watched is read again and again.
+                Some((_, CallState::Waiting { .. })) => !is_write(&command),
+                _ => false,
+            };
             if !recorded {
                 let what = format!("{item} is dispatched, the store says {state:?}");
                 return self.fail(Invariant::WriteOnce, what);
@@ -177,7 +190,9 @@ impl World {
         let mut wrong = None;
         for task in worker.tasks.iter().filter(|task| task.thread().is_some_and(|it| threads.contains(it))) {
             match task {
-                Task::Model { call, .. } if ended(self.shadow.runs.get(&call.run)) => {
+                Task::Model { call, .. }
+                    if call.given.is_none() && ended(self.shadow.runs.get(&call.run)) =>
+                {
                     wrong = Some(format!("the model still works for {}, which has ended", call.run));
                 }
                 Task::Tool { item, cancelled: false, .. } if self.shadow.run_of_call(item).is_none() => {
@@ -213,6 +228,20 @@ impl World {
         match task {
             Task::Model { call, said, .. } => self.model(call, said, chance),
             Task::Lookup(lookup) => self.look(*lookup, chance),
+            Task::Tool { thread, item, attempt, command, cancelled: false }
+                if !self.calm && chance.one_in(16) =>
+            {
+                self.coverage.fault("a server asks");
+                let asked = json!({"serverId": "s", "message": "Which?", "requestedSchema": {"type": "object", "properties": {}}});
+                self.start(Task::Tool {
+                    thread: thread.clone(),
+                    item: item.clone(),
+                    attempt,
+                    command,
+                    cancelled: false,
+                });
+                self.push(Input::Elicitation { thread, item, attempt, asked });
+            }
             Task::Tool { thread, item, attempt, command, cancelled } => {
                 let report = self.tool(&command, cancelled, chance);
                 self.push(Input::Report { thread, item, attempt, report });
@@ -227,6 +256,11 @@ impl World {
                 self.push(Input::Verified { from, submission, connection, model, result });
             }
             Task::History { from, submission, thread, leaf } => self.history(from, submission, thread, leaf),
+            Task::Branch { from, message, thread, leaf } => {
+                let path = self.shadow.path(&thread, leaf);
+                let path = if path.is_empty() { Err("there is no such entry".to_owned()) } else { Ok(path) };
+                self.push(Input::Branch { from, message: *message, receipt: None, path });
+            }
         }
     }
 
@@ -296,6 +330,21 @@ impl World {
         self.push(Input::Model { thread: call.thread.clone(), call: call.call.clone(), event });
     }
 
+    /// Something happens in the tab that is worked on.
+    pub(crate) fn page_signal(&mut self, chance: &mut Chance) -> bool {
+        if !chance.one_in(6) || !self.worker.as_ref().is_some_and(|worker| worker.engine.watches(7)) {
+            return false;
+        }
+        let signal = if chance.one_in(4) {
+            self.coverage.fault("watched page closed");
+            PageSignal::Gone
+        } else {
+            PageSignal::Changed { url: chance.one_in(2).then(|| "https://shop.test/never".to_owned()) }
+        };
+        self.push(Input::Page { tab_id: 7, signal });
+        true
+    }
+
     /// What a model asks for. Each element is named once, so that a write that is made again shows.
     fn calls(&mut self, chance: &mut Chance) -> Vec<ToolCall> {
         let many = chance.weighted(&[(6, 1), (3, 2), (2, 3)]).unwrap_or(1);
@@ -305,7 +354,17 @@ impl World {
     fn call(&mut self, place: u64, chance: &mut Chance) -> ToolCall {
         let n = self.count();
         let element = format!("k7q2-{n}");
-        let (name, arguments) = match chance.below(16) {
+        let (name, arguments) = match chance.below(22) {
+            16 => ("ask_user", json!({"questions": [{"id": "q", "question": "Which?"}]})),
+            17 => ("request_user_action", json!({"instruction": "Sign in."})),
+            18 => ("schedule_resume", json!({"delaySeconds": 60, "reason": "later"})),
+            19..=21 => {
+                let condition = *chance.pick(&["text", "text_gone", "url"]).unwrap_or(&"text");
+                (
+                    "watch_page",
+                    json!({"condition": condition, "value": *chance.pick(&["Hello", "never"]).unwrap_or(&"never")}),
+                )
+            }
             0..=5 => ("click", json!({"ref": element})),
             6 => ("type", json!({"ref": element, "text": format!("t{n}")})),
             7 => ("select_option", json!({"ref": element, "label": "One"})),

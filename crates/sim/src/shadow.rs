@@ -22,6 +22,8 @@ pub(crate) struct Shadow {
     pub(crate) approvals: BTreeMap<ApprovalId, Approval>,
     pub(crate) receipts: BTreeMap<(ClientId, SubmissionId), Receipt>,
     pub(crate) environments: BTreeMap<EnvironmentDigest, Rc<Environment>>,
+    /// The environment that the commit under way stores.
+    slim: Option<Rc<Environment>>,
     pub(crate) settings: Option<Settings>,
     /// Rules that are saved.
     pub(crate) rules: BTreeSet<String>,
@@ -44,6 +46,10 @@ pub(crate) struct Changes {
     pub(crate) ended: Vec<RunId>,
     /// Writes of unknown outcome that are to be tried again.
     pub(crate) retried: Vec<ItemId>,
+    /// Threads with the leaf that they had before.
+    leaves: Vec<(ThreadId, Option<u64>)>,
+    /// A command of this commit shows another branch.
+    selects: bool,
     touched: BTreeSet<ThreadId>,
     runs: Vec<RunId>,
     nodes: Vec<(ThreadId, u64)>,
@@ -96,6 +102,11 @@ impl Shadow {
         path
     }
 
+    /// The environment of a run, by its digest.
+    pub(crate) fn environment(&self, digest: &EnvironmentDigest) -> Option<&Rc<Environment>> {
+        self.environments.get(digest)
+    }
+
     /// Takes in a commit that succeeded, and says what must not be.
     pub(crate) fn apply(&mut self, commit: Commit) -> Result<Changes, Violation> {
         let mut changes = Changes::default();
@@ -105,6 +116,11 @@ impl Shadow {
                 Write::Delete(key) => self.delete(&key),
                 Write::DeleteOfThread { table, thread } => self.delete_of_thread(table, &thread),
                 Write::Seal { .. } => {}
+            }
+        }
+        if let Some(slim) = self.slim.take() {
+            for digest in changes.runs.iter().filter_map(|id| self.runs.get(id)?.environment.clone()) {
+                self.environments.entry(digest).or_insert_with(|| Rc::clone(&slim));
             }
         }
         self.check(&changes)?;
@@ -119,6 +135,8 @@ impl Shadow {
                     self.deleted.insert(thread.id.clone());
                 }
                 changes.touched.insert(thread.id.clone());
+                let before = self.threads.get(&thread.id).and_then(|before| before.leaf);
+                changes.leaves.push((thread.id.clone(), before));
                 self.threads.insert(thread.id.clone(), thread);
             }
             Record::Run(run) => {
@@ -136,10 +154,13 @@ impl Shadow {
                         format!("{} was answered {:?}, then {:?}", key.1, first.outcome, receipt.outcome);
                     return broken(Invariant::SameAnswer, what);
                 }
+                changes.selects |= receipt.op == "thread.selectBranch";
                 self.receipts.insert(key, receipt);
             }
             Record::Environment(environment) => {
-                self.environments.insert(environment.digest(), Rc::new(environment));
+                // What it says is not looked at; reading it for every request would take most of the time.
+                let slim = Environment { system: String::new(), tools: Vec::new(), ..environment };
+                self.slim = Some(Rc::new(slim));
             }
             Record::Settings(settings) => self.settings = Some(settings),
             Record::Rule(rule) => {
@@ -165,7 +186,10 @@ impl Shadow {
         let id = run.id.clone();
         match self.runs.get(&id) {
             Some(before) => {
-                if before.state != run.state && !before.state.may_become(run.state) {
+                // One commit may take a run up and let it stop again.
+                let goes = |from: RunState| from.may_become(run.state);
+                let via = before.state.may_become(RunState::Running) && goes(RunState::Running);
+                if before.state != run.state && !goes(before.state) && !via {
                     return broken(
                         Invariant::States,
                         format!("{id} went from {:?} to {:?}", before.state, run.state),
@@ -248,7 +272,8 @@ impl Shadow {
         self.not_deleted(&approval.thread, "a question")?;
         if let Some(before) = self.approvals.get(&approval.id) {
             let decided = |state: &ApprovalState| match state {
-                ApprovalState::Decided { decision, .. } => Some(decision.clone()),
+                ApprovalState::Decided { decision, .. } => Some(format!("{decision:?}")),
+                ApprovalState::Answered { response, .. } => Some(format!("{response:?}")),
                 _ => None,
             };
             let (first, now) = (decided(&before.state), decided(&approval.state));
@@ -318,6 +343,9 @@ impl Shadow {
                 self.check_run(run)?;
             }
         }
+        for (thread, before) in &changes.leaves {
+            self.check_leaf(thread, *before, changes)?;
+        }
         for thread in changes.touched.iter().filter(|thread| self.is_alive(thread)) {
             self.check_thread(thread)?;
         }
@@ -334,10 +362,10 @@ impl Shadow {
                 format!("node {} follows {parent}, which is not there", node.seq),
             );
         }
-        if let Body::ToolResult { item, .. } = &node.body {
-            return self.check_result(node, item);
+        match &node.body {
+            Body::ToolResult { item, .. } => self.check_result(node, item),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// A result belongs to a call of an earlier message of its branch, and is the only one there.
@@ -348,6 +376,13 @@ impl Shadow {
                 Body::Assistant { calls, .. } if calls.iter().any(|call| call.item == *item) => return Ok(()),
                 Body::ToolResult { item: other, .. } if other == item => {
                     let what = format!("the call {item} has results at {} and {}", above.seq, node.seq);
+                    return broken(Invariant::LegalHistory, what);
+                }
+                Body::User { .. } => {
+                    let what = format!(
+                        "a message stands at {} before the result of {item} at {}",
+                        above.seq, node.seq
+                    );
                     return broken(Invariant::LegalHistory, what);
                 }
                 _ => {}
@@ -378,6 +413,7 @@ impl Shadow {
         if let (Some(Body::Assistant { calls, incomplete: false, .. }), None) =
             (newest.map(|node| &node.body), &run.batch)
             && calls.is_empty()
+            && newest.is_some_and(|node| node.turn == run.turn)
         {
             return broken(
                 Invariant::EndCloses,
@@ -415,6 +451,16 @@ impl Shadow {
         Ok(())
     }
 
+    /// The leaf moves to a node that the same commit brings, or because the person shows another branch.
+    fn check_leaf(&self, id: &ThreadId, before: Option<u64>, changes: &Changes) -> Checked {
+        let leaf = self.threads.get(id).and_then(|thread| thread.leaf);
+        let brought = leaf.is_none_or(|leaf| changes.nodes.contains(&(id.clone(), leaf)));
+        if leaf == before || brought || changes.selects || self.exempt.contains(id) {
+            return Ok(());
+        }
+        broken(Invariant::Tree, format!("the leaf of {id} moved from {before:?} to {leaf:?} by itself"))
+    }
+
     fn check_thread(&self, id: &ThreadId) -> Checked {
         let Some(thread) = self.threads.get(id) else { return Ok(()) };
         let Some(leaf) = thread.leaf else { return Ok(()) };
@@ -449,6 +495,11 @@ impl Shadow {
             ApprovalState::Decided { decision, .. } => Some(decision),
             _ => None,
         }
+    }
+
+    /// Whether an interaction was answered.
+    pub(crate) fn is_answered(&self, interaction: &ApprovalId) -> bool {
+        self.approvals.get(interaction).is_some_and(|it| matches!(it.state, ApprovalState::Answered { .. }))
     }
 
     /// Compares with what a store holds.

@@ -8,7 +8,7 @@ use panelot_protocol::op::{
     ApprovalDecision, BrowserContext, Resolution, Surface, TabIdentity, TurnOverrides,
 };
 use panelot_protocol::settings::{PermissionPolicy, SettingsChange};
-use panelot_view::model::{EntryBody, Recovery};
+use panelot_view::model::{EntryBody, Recovery, ToolState};
 use panelot_view::{Client, ClientEffect, ClientInput, Command, Setup, Timer};
 use serde_json::Value;
 
@@ -103,6 +103,13 @@ impl View {
                             "{:?} {reasoning} {streaming} {incomplete} {usage:?} {model:?}",
                             document.text()
                         )
+                    }
+                    // Whether an open call waits or runs is told by other things that are compared.
+                    EntryBody::Tool { name, arguments_text, state, result, decision, .. } => {
+                        let open =
+                            matches!(state, ToolState::Proposed | ToolState::Waiting | ToolState::Running);
+                        let state = if open { "open".to_owned() } else { format!("{state:?}") };
+                        format!("{name} {arguments_text} {state} {result:?} {decision:?}")
                     }
                     body => format!("{body:?}"),
                 };

@@ -96,6 +96,8 @@ pub(crate) struct World {
     pub(crate) retries: BTreeMap<ItemId, u32>,
     /// The input under way orders a retry.
     pub(crate) orders_retry: bool,
+    /// The person wants the update that waits.
+    pub(crate) update_now: bool,
     /// Model calls that were stopped, whose answers may still come.
     pub(crate) late: Vec<panelot_engine::ModelCall>,
     pub(crate) traps: BTreeMap<ThreadId, u32>,
@@ -131,6 +133,7 @@ impl World {
             dispatched: BTreeSet::new(),
             retries: BTreeMap::new(),
             orders_retry: false,
+            update_now: false,
             late: Vec::new(),
             traps: BTreeMap::new(),
             quarantined: BTreeSet::new(),

@@ -20,6 +20,15 @@ pub(crate) fn spoil(steps: Vec<Step>) -> Vec<Step> {
             spoiled.extend(two_commit_end(step));
             continue;
         }
+        if is_on(Bug::LeafBeforeRun) {
+            spoiled.extend(leaf_before_run(step));
+            continue;
+        }
+        if is_on(Bug::LostSteer)
+            && let Some(commit) = &mut step.commit
+        {
+            commit.writes.iter_mut().for_each(forget_steers);
+        }
         if is_on(Bug::DispatchUnrecorded)
             && let Some(commit) = &mut step.commit
         {
@@ -82,6 +91,35 @@ fn two_commit_end(step: Step) -> Vec<Step> {
     vec![Step { commit: Some(first), threads: step.threads.clone(), ..Step::default() }, step]
 }
 
+fn forget_steers(write: &mut Write) {
+    if let Write::Put(Record::Run(run)) = write {
+        run.steers.clear();
+    }
+}
+
+fn leaf_before_run(step: Step) -> Vec<Step> {
+    let Some(commit) = &step.commit else { return vec![step] };
+    let parent = commit.writes.iter().find_map(|write| match write {
+        Write::Put(Record::Node(node))
+            if node.chain == node.seq && matches!(node.body, Body::User { .. }) =>
+        {
+            node.parent
+        }
+        _ => None,
+    });
+    let thread = commit.writes.iter().find_map(|write| match write {
+        Write::Put(Record::Thread(thread)) => Some(thread.clone()),
+        _ => None,
+    });
+    let (Some(parent), Some(mut thread)) = (parent, thread) else { return vec![step] };
+    thread.leaf = Some(parent);
+    thread.open_runs.clear();
+    thread.revision -= 1;
+    let mut first = Commit::default();
+    first.put(thread);
+    vec![Step { commit: Some(first), threads: step.threads.clone(), ..Step::default() }, step]
+}
+
 fn forget_dispatch(write: &mut Write) {
     let Write::Put(Record::Run(run)) = write else { return };
     for call in run.batch.iter_mut().flat_map(|batch| &mut batch.calls) {
@@ -99,10 +137,17 @@ impl ThreadMachine {
     /// Who begins and who goes on are not told apart, so the message stands there twice.
     pub(crate) fn say_again(&mut self, context: &Context<'_>, draft: &mut Draft, id: &RunId) {
         let Some(run) = self.run(id).filter(|_| is_on(Bug::NewIsResumed)) else { return };
-        let said =
-            |node: &&Node| matches!(&node.body, Body::User { submission, .. } if *submission == run.submission);
+        let said = |node: &&Node| matches!(&node.body, Body::User { submission, .. } if *submission == run.submission);
         if let Some(body) = self.nodes().iter().find(said).map(|node| node.body.clone()) {
             self.append(draft, context.now, id, body);
+        }
+    }
+
+    /// A message that was added to the turn is written without waiting for the results of its calls.
+    pub(crate) fn steer_at_once(&mut self, context: &Context<'_>, draft: &mut Draft) {
+        let head = self.head_run().filter(|_| is_on(Bug::SteerBetween)).map(|run| run.id.clone());
+        if let Some(id) = head {
+            self.deliver_steers(context.now, draft, &id);
         }
     }
 

@@ -294,3 +294,9 @@ fn a_conversation_of_one_message_cannot_be_cut() {
     let request = assemble(&environment(), &again, "seed", &[]);
     assert_eq!(super::overflow(&request, &again, Room::Window), Some(None), "there is nothing more to cover");
 }
+
+#[test]
+fn a_run_whose_message_was_deleted_can_still_go_on() {
+    let request = assemble(&environment(), &path(vec![Body::Removed]), "seed", &[]);
+    assert_eq!(request.check(), Ok(()));
+}
