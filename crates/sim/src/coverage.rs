@@ -37,6 +37,7 @@ pub(crate) const FAULTS: &[&str] = &[
     "model: refused key",
     "model: broke off",
     "model: our fault",
+    "model: context too long",
     "model: empty answer",
     "model: cut by its limit",
     "model: unknown tool",

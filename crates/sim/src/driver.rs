@@ -34,6 +34,8 @@ pub(crate) struct Worker {
     pub(crate) tasks: Vec<Task>,
     /// Threads that are read anew, and when.
     pub(crate) reloads: Vec<(u64, ThreadId)>,
+    /// What is swept, and when.
+    pub(crate) sweeps: Vec<(u64, Scan)>,
     failed: BTreeMap<ThreadId, u32>,
     directory_stale: bool,
     /// The first threads are still being loaded; a bug stops there.
@@ -63,6 +65,7 @@ pub(crate) fn thread_of(input: &Input) -> Option<ThreadId> {
         | Input::Loaded { thread, .. }
         | Input::Unreadable { thread, .. }
         | Input::Found { thread, .. }
+        | Input::Cut { thread, .. }
         | Input::Elicitation { thread, .. }
         | Input::Model { thread, .. }
         | Input::Target { thread, .. }
@@ -104,6 +107,7 @@ pub(crate) fn effect_name(effect: &Effect) -> &'static str {
         Effect::Verify { .. } => "verify",
         Effect::ReadHistory { .. } => "read history",
         Effect::ReadBranch { .. } => "read branch",
+        Effect::Sweep(_) => "sweep",
         Effect::Elicited { .. } => "elicited",
         #[expect(unreachable_patterns, reason = "a new effect must not stop others from building")]
         _ => "unknown",
@@ -153,6 +157,7 @@ impl World {
             lanes: BTreeMap::new(),
             tasks: Vec::new(),
             reloads: Vec::new(),
+            sweeps: Vec::new(),
             failed: BTreeMap::new(),
             directory_stale: false,
             gave_up_loading: false,
@@ -564,6 +569,19 @@ impl World {
         worker.reloads.push((now + delay, thread.clone()));
     }
 
+    /// Reads what is swept and is due.
+    pub(crate) fn sweep(&mut self) {
+        let now = self.now;
+        let Some(worker) = &mut self.worker else { return };
+        let due: Vec<Scan> =
+            worker.sweeps.extract_if(.., |(at, _)| *at <= now).map(|(_, scan)| scan).collect();
+        for scan in due {
+            if let Some(Ok(found)) = self.read(self.store.scan(&scan)) {
+                self.push(Input::Swept { found });
+            }
+        }
+    }
+
     /// Takes the settings, the rules, the grants and the list of threads from the store again.
     fn reload_directory(&mut self) {
         let facts = self.facts();
@@ -616,8 +634,14 @@ impl World {
             Effect::ReadBranch { from, message, thread, leaf } => {
                 self.start(Task::Branch { from, message, thread, leaf });
             }
-            Effect::ReadHistory { from, submission, thread, leaf } => {
-                self.start(Task::History { from, submission, thread, leaf });
+            Effect::Sweep(scan) => {
+                let at = self.now + panelot_base::limits::SWEEP_PAUSE_MS;
+                if let Some(worker) = &mut self.worker {
+                    worker.sweeps.push((at, *scan));
+                }
+            }
+            Effect::ReadHistory { from, submission, thread, before } => {
+                self.start(Task::History { from, submission, thread, leaf: before });
             }
             #[expect(unreachable_patterns, reason = "a new effect must not stop others from building")]
             other => self.fail(Invariant::Law, format!("the simulator does not know the effect {other:?}")),

@@ -198,6 +198,7 @@ impl World {
 
     /// Every timer that is due fires once.
     fn fire_due(&mut self) {
+        self.sweep();
         let now = self.now;
         if let Some(worker) = &mut self.worker {
             let wakes = worker.engine.next_wake().is_some_and(|at| at.0 <= now);

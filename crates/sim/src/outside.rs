@@ -1,7 +1,9 @@
 //! What the worker talks to: models, pages, the browser. It answers well, badly, late or never.
 
 use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
-use panelot_engine::{ConnectionHandle, Input, ModelCall, ModelInput, PageSignal, TargetLookup, context};
+use panelot_engine::{
+    ConnectionHandle, Cut, Input, ModelCall, ModelInput, PageSignal, Purpose, Room, TargetLookup, context,
+};
 use panelot_protocol::OpMessage;
 use panelot_provider::{ErrorKind, ProviderError, Reason, Response, StopReason, ToolCall, Usage};
 use panelot_records::{CallState, RunState};
@@ -69,7 +71,7 @@ impl World {
     /// A model call begins: its run works and is stored so, and its request is one that providers accept.
     pub(crate) fn start_model(&mut self, call: ModelCall) {
         self.note(|| format!("  model call {} of {}", call.call, call.run));
-        if let Some(request) = &call.given {
+        if let Purpose::Given(request) = &call.purpose {
             // A small task beside the conversation; its run may have ended.
             if let Err(error) = request.check() {
                 return self.fail(Invariant::LegalHistory, format!("a task's request is illegal: {error}"));
@@ -93,23 +95,33 @@ impl World {
             let event = ModelInput::Broken("the store cannot be read".to_owned());
             return self.push(Input::Model { thread: call.thread, call: call.call, event });
         }
-        if let Some(what) = self.illegal(&call) {
-            return self.fail(Invariant::LegalHistory, what);
+        match self.request(&call) {
+            Ok(None) => {}
+            // It would not fit; the engine says what to do about it.
+            Ok(Some(cut)) => return self.tell(&call, ModelInput::Full(cut)),
+            Err(what) => return self.fail(Invariant::LegalHistory, what),
         }
         self.start(Task::Model { call: Box::new(call), said: false, stalled: false });
     }
 
-    /// What is wrong with the request of a call.
-    fn illegal(&self, call: &ModelCall) -> Option<String> {
+    /// Builds the request of a call as the runtime does: where it must be cut, or what is wrong with it.
+    fn request(&self, call: &ModelCall) -> Result<Option<Option<Cut>>, String> {
         let path = self.shadow.path(&call.thread, call.leaf);
         if path.last().is_none_or(|node| node.seq != call.leaf) {
-            return Some(format!("the model is asked to go on from {}, which is not stored", call.leaf));
+            return Err(format!("the model is asked to go on from {}, which is not stored", call.leaf));
         }
         let Some(environment) = self.shadow.environment(&call.environment) else {
-            return Some(format!("the environment of {} is not stored", call.run));
+            return Err(format!("the environment of {} is not stored", call.run));
         };
-        let request = context::assemble(environment, &path, &call.fence_seed, &call.reminders);
-        request.check().err().map(|error| format!("the request of {} is illegal: {error}", call.run))
+        let request = match &call.purpose {
+            Purpose::Summary(cut) => context::summary_request(environment, &path, &call.fence_seed, cut),
+            _ => context::assemble(environment, &path, &call.fence_seed, &call.reminders),
+        };
+        request.check().map_err(|error| format!("the request of {} is illegal: {error}", call.run))?;
+        Ok(match call.purpose {
+            Purpose::Answer(room @ (Room::Window | Room::Less)) => context::overflow(&request, &path, room),
+            _ => None,
+        })
     }
 
     pub(crate) fn start_lookup(&mut self, lookup: TargetLookup) {
@@ -191,7 +203,8 @@ impl World {
         for task in worker.tasks.iter().filter(|task| task.thread().is_some_and(|it| threads.contains(it))) {
             match task {
                 Task::Model { call, .. }
-                    if call.given.is_none() && ended(self.shadow.runs.get(&call.run)) =>
+                    if !matches!(call.purpose, Purpose::Given(_))
+                        && ended(self.shadow.runs.get(&call.run)) =>
                 {
                     wrong = Some(format!("the model still works for {}, which has ended", call.run));
                 }
@@ -258,17 +271,20 @@ impl World {
             Task::History { from, submission, thread, leaf } => self.history(from, submission, thread, leaf),
             Task::Branch { from, message, thread, leaf } => {
                 let path = self.shadow.path(&thread, leaf);
-                let path = if path.is_empty() { Err("there is no such entry".to_owned()) } else { Ok(path) };
-                self.push(Input::Branch { from, message: *message, receipt: None, path });
+                self.push(Input::Branch { from, message: *message, receipt: None, path: Ok(path) });
             }
         }
     }
 
     fn history(&mut self, from: ConnectionHandle, submission: SubmissionId, thread: ThreadId, leaf: u64) {
         use futures_util::FutureExt;
-        let limit = panelot_base::limits::SNAPSHOT_PAGE_NODES;
+        let limit = panelot_base::limits::SNAPSHOT_PAGE_NODES + 1;
         let Some(read) = self.store.path(&thread, leaf, limit).now_or_never() else { return };
-        let page = read.map(|page| (page.nodes, page.older.is_some())).map_err(|error| error.to_string());
+        let page = read.map_err(|error| error.to_string()).map(|page| {
+            let mut nodes = page.nodes;
+            nodes.pop();
+            (nodes, page.older.is_some())
+        });
         self.push(Input::History { from, submission, thread, page });
     }
 
@@ -307,6 +323,10 @@ impl World {
             ),
             28 => self.model_fault("model: no connection", &call, broke(ErrorKind::Network, None)),
             29 => self.model_fault("model: rate limit", &call, broke(ErrorKind::RateLimit, None)),
+            30 if chance.one_in(3) => {
+                let event = broke(ErrorKind::ContextTooLong, None);
+                self.model_fault("model: context too long", &call, event);
+            }
             30 if chance.one_in(2) => self.model_fault(
                 "model: refused key",
                 &call,

@@ -22,8 +22,6 @@ pub(crate) struct Shadow {
     pub(crate) approvals: BTreeMap<ApprovalId, Approval>,
     pub(crate) receipts: BTreeMap<(ClientId, SubmissionId), Receipt>,
     pub(crate) environments: BTreeMap<EnvironmentDigest, Rc<Environment>>,
-    /// The environment that the commit under way stores.
-    slim: Option<Rc<Environment>>,
     pub(crate) settings: Option<Settings>,
     /// Rules that are saved.
     pub(crate) rules: BTreeSet<String>,
@@ -115,12 +113,12 @@ impl Shadow {
                 Write::Put(record) => self.put(record, &mut changes)?,
                 Write::Delete(key) => self.delete(&key),
                 Write::DeleteOfThread { table, thread } => self.delete_of_thread(table, &thread),
+                Write::PutEnvironment { digest, environment } => {
+                    // What it says is not looked at; reading it for every request would take most of the time.
+                    let slim = Environment { system: String::new(), tools: Vec::new(), ..environment };
+                    self.environments.insert(digest, Rc::new(slim));
+                }
                 Write::Seal { .. } => {}
-            }
-        }
-        if let Some(slim) = self.slim.take() {
-            for digest in changes.runs.iter().filter_map(|id| self.runs.get(id)?.environment.clone()) {
-                self.environments.entry(digest).or_insert_with(|| Rc::clone(&slim));
             }
         }
         self.check(&changes)?;
@@ -156,11 +154,6 @@ impl Shadow {
                 }
                 changes.selects |= receipt.op == "thread.selectBranch";
                 self.receipts.insert(key, receipt);
-            }
-            Record::Environment(environment) => {
-                // What it says is not looked at; reading it for every request would take most of the time.
-                let slim = Environment { system: String::new(), tools: Vec::new(), ..environment };
-                self.slim = Some(Rc::new(slim));
             }
             Record::Settings(settings) => self.settings = Some(settings),
             Record::Rule(rule) => {
