@@ -158,11 +158,7 @@ impl World {
             }
             "thread.fork" if threads.len() >= 6 => return None,
             "thread.fork" | "message.delete" => self.of_node(chance)?,
-            "turn.fork" => {
-                let (thread, seq) = self.user_node(chance)?;
-                let input = self.input(&text, chance);
-                json!({"threadId": thread, "siblingOf": seq, "input": input})
-            }
+            "turn.fork" => self.version(&text, chance)?,
             "thread.selectBranch" => self.branch(chance)?,
             "turn.steer" => {
                 let input = self.input(&text, chance);
@@ -284,6 +280,13 @@ impl World {
         let path: Vec<u64> =
             self.shadow.path(&thread, leaf).into_iter().filter(is_user).map(|node| node.seq).collect();
         Some((thread, *chance.pick(&path)?))
+    }
+
+    /// Another version of a message of the person.
+    fn version(&mut self, text: &str, chance: &mut Chance) -> Option<Value> {
+        let (thread, seq) = self.user_node(chance)?;
+        let input = self.input(text, chance);
+        Some(json!({"threadId": thread, "siblingOf": seq, "input": input}))
     }
 
     /// A version of a message that has several.
