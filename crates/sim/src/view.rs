@@ -98,7 +98,9 @@ impl View {
             .entries()
             .map(|entry| {
                 let body = match &entry.body {
-                    EntryBody::Assistant { document, reasoning, streaming, incomplete, usage, model } => {
+                    EntryBody::Assistant {
+                        document, reasoning, streaming, incomplete, usage, model, ..
+                    } => {
                         format!(
                             "{:?} {reasoning} {streaming} {incomplete} {usage:?} {model:?}",
                             document.text()
