@@ -8,8 +8,6 @@ use std::process::Command;
 
 /// The profile of Cargo.toml: quick enough for thousands of lives.
 const PROFILE: &str = "sim";
-/// Seeds of the short run in `cargo xtask ci`.
-const SHORT: &str = "300";
 
 /// `cargo xtask sim`
 pub(crate) fn command(arguments: &[String]) -> Result<()> {
@@ -17,13 +15,6 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
     let mut cargo = cargo(bugs);
     cargo.arg("--").args(arguments);
     project::say("building the simulator");
-    process::run(&mut cargo, "the lines above say what was broken and how to see it again")
-}
-
-/// The short run that every submission must pass.
-pub(crate) fn short() -> Result<()> {
-    let mut cargo = cargo(false);
-    cargo.args(["--", "--seeds", SHORT]);
     process::run(&mut cargo, "the lines above say what was broken and how to see it again")
 }
 

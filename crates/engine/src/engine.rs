@@ -215,6 +215,8 @@ impl Engine {
     /// Forgets a thread whose commit failed; it is loaded anew by [`Input::Load`], or earlier when it is needed.
     pub fn drop_thread(&mut self, thread: &ThreadId) {
         self.machines.remove(thread);
+        // A run that began while a sweep was under way may be known to that machine alone.
+        self.sweep.iter_mut().for_each(retention::Sweep::lose_sight);
         self.dropped.insert(thread.clone());
         // What was numbered and never sent is a gap that views see, and they subscribe anew.
         *self.sequences.get_or_insert_with(thread.clone(), || 1) += 1;

@@ -57,6 +57,11 @@ impl Sweep {
         }
     }
 
+    /// From now on nothing is removed that something else may refer to; a later life's sweep takes it.
+    pub(super) const fn lose_sight(&mut self) {
+        self.blind = true;
+    }
+
     /// Whether a record is not needed any more. Runs are judged first, for the others depend on them.
     fn is_over(&mut self, now: Timestamp, record: &Record) -> bool {
         let is_old = |at: Timestamp| now.ms_since(at) >= RECEIPT_AGE_MS;
@@ -160,8 +165,8 @@ impl Engine {
 mod tests {
     use super::{Sweep, next_slice, slice};
     use panelot_base::limits::SWEEP_SLICE_RECORDS;
-    use panelot_base::{ClientId, SubmissionId};
-    use panelot_records::{Key, KeyPart, Table};
+    use panelot_base::{ClientId, SubmissionId, Timestamp};
+    use panelot_records::{Key, KeyPart, Record, Table};
 
     fn receipt(client: &str, submission: &str) -> Key {
         Key::receipt(&ClientId::new(client).unwrap(), &SubmissionId::new(submission).unwrap())
@@ -180,6 +185,20 @@ mod tests {
             assert_eq!((below.prefix.clone(), below.before.clone()), (vec![], Some("b".into())));
             assert_eq!(next_slice(&below, 1, Some(receipt("a", "9"))), None);
         }
+    }
+
+    #[test]
+    fn a_sweep_that_lost_sight_of_a_thread_leaves_what_its_runs_may_refer_to() {
+        let environment = Record::Environment(panelot_records::Environment {
+            system: String::new(),
+            tools: Vec::new(),
+            model: serde_json::from_value(serde_json::json!({"connectionId": "c", "modelId": "m"})).unwrap(),
+            parameters: serde_json::Value::Null,
+        });
+        let mut sweep = Sweep::new();
+        assert!(sweep.is_over(Timestamp(0), &environment), "no run refers to it");
+        sweep.lose_sight();
+        assert!(!sweep.is_over(Timestamp(0), &environment));
     }
 
     #[test]
