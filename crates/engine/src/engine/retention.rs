@@ -192,7 +192,7 @@ mod tests {
         let environment = Record::Environment(panelot_records::Environment {
             system: String::new(),
             tools: Vec::new(),
-            model: serde_json::from_value(serde_json::json!({"connectionId": "c", "modelId": "m"})).unwrap(),
+            model: serde_json::from_value(serde_json::json!({"connection": "c", "model": "m"})).unwrap(),
             parameters: serde_json::Value::Null,
         });
         let mut sweep = Sweep::new();
