@@ -122,6 +122,7 @@ async function main() {
     const cold = await coldStarts(panelot, control);
     const delta = await firstDeltas(panelot, control, testkit);
     const coldRatio = median(cold.view) / median(cold.empty);
+    const bareRatio = median(cold.bare) / median(cold.empty);
     const deltaRatio = median(delta.panelot) / median(delta.empty);
     report(
       "start",
@@ -137,6 +138,7 @@ async function main() {
       ],
       [
         bound(`cold start with a view open at most ${COLD_RATIO_MAX} times the control`, coldRatio, coldRatio <= COLD_RATIO_MAX),
+        bound(`the same, no view open, at most ${COLD_RATIO_MAX} times the control`, bareRatio, bareRatio <= COLD_RATIO_MAX),
         bound(`first delta at most ${DELTA_RATIO_MAX} times the control`, deltaRatio, deltaRatio <= DELTA_RATIO_MAX),
       ],
     );
