@@ -51,7 +51,7 @@ impl Mirror {
     /// Takes a message in, and says whether something before it is missing.
     pub(crate) fn take_in(&mut self, message: &Value) -> Option<Missing> {
         let place = |at: &Value| Some((at["epoch"].as_u64()?, at["sequence"].as_u64()?));
-        if let Some(at) = place(&message["directory"]) {
+        if let Some(at) = place(&message["directoryStream"]) {
             return self.take_in_list(at, message);
         }
         let at = place(&message["stream"])?;
@@ -187,7 +187,10 @@ impl Mirror {
 
     /// The list of threads as this view has it.
     pub(crate) fn list(&self) -> Value {
-        json!([self.threads, self.activity])
+        // A revision alone, such as a checkpoint's, is no news to the list.
+        let mut threads = self.threads.clone();
+        threads.values_mut().for_each(|thread| thread["revision"] = Value::Null);
+        json!([threads, self.activity])
     }
 
     /// Panics when a fresh snapshot says anything else.
