@@ -10,11 +10,11 @@ use panelot_gatekeeper as gate;
 use panelot_prompts::{Layers, Nonce, fence, submission_tab, wording};
 use panelot_provider::{Message, Parameters, Part, Request, ToolCall, ToolSchema};
 use panelot_records::node::{ResultOutcome, TabIdentity};
-use panelot_records::run::Overrides;
+use panelot_records::run::{ModelChoice, Overrides};
 use panelot_records::{Body, Environment, Node, StoredCall};
 use panelot_tools::Catalogue;
 use panelot_tools::address::origin_of;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 mod compaction;
 
@@ -62,8 +62,12 @@ pub fn assemble(
     reminders: &[Reminder],
 ) -> Request {
     let (summary, path) = compaction::tail(path);
-    let mut builder =
-        Builder { seed: seed_bytes(fence_seed), messages: Vec::new(), results: results_of(path) };
+    let mut builder = Builder {
+        seed: seed_bytes(fence_seed),
+        model: environment.model.clone(),
+        messages: Vec::new(),
+        results: results_of(path),
+    };
     if let Some(summary) = &summary {
         builder.push_user(compaction::summary_parts(&builder.seed, summary));
     }
@@ -145,6 +149,8 @@ struct ResultText {
 
 struct Builder {
     seed: [u8; 16],
+    /// Who is asked.
+    model: ModelChoice,
     messages: Vec<Message>,
     results: SortedMap<String, (u64, ResultText)>,
 }
@@ -160,7 +166,11 @@ impl Builder {
                 parts.push(Part::text(text.clone()));
                 self.push_user(parts);
             }
-            Body::Assistant { text, reasoning, calls, .. } => self.push_assistant(text, reasoning, calls),
+            Body::Assistant { text, reasoning, calls, connection, model, vendor, .. } => {
+                // A signature is worth nothing to another provider, and some refuse members that they do not know.
+                let is_own = *connection == self.model.connection && *model == self.model.model;
+                self.push_assistant(text, reasoning, calls, is_own.then_some(vendor));
+            }
             // Results stand right after their call's message, in the order of the calls.
             Body::ToolResult { .. } | Body::Decision { .. } | Body::Notice { .. } | Body::Removed => {}
         }
@@ -181,7 +191,13 @@ impl Builder {
         }
     }
 
-    fn push_assistant(&mut self, text: &str, reasoning: &str, calls: &[StoredCall]) {
+    fn push_assistant(
+        &mut self,
+        text: &str,
+        reasoning: &str,
+        calls: &[StoredCall],
+        vendor: Option<&Map<String, Value>>,
+    ) {
         if text.trim().is_empty() && calls.is_empty() {
             return;
         }
@@ -194,9 +210,10 @@ impl Builder {
                     id: call.item.as_str().to_owned(),
                     name: call.name.clone(),
                     arguments: call.arguments.clone(),
-                    vendor: call.vendor.clone(),
+                    vendor: vendor.map(|_| call.vendor.clone()).unwrap_or_default(),
                 })
                 .collect(),
+            vendor: vendor.cloned().unwrap_or_default(),
         });
         for call in calls {
             let message = self.result_message(call);

@@ -89,6 +89,7 @@ pub(crate) fn item(thread: &Thread, node: &Node) -> wire::SnapshotItem {
             usage: spent,
             incomplete,
             stop,
+            vendor: _,
         } => wire::ItemBody::AssistantMessage {
             item_id: item.clone(),
             text: text.clone(),

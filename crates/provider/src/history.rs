@@ -116,11 +116,21 @@ mod tests {
                 vendor: serde_json::Map::new(),
             })
             .collect();
-        Message::Assistant { text: String::new(), reasoning: String::new(), tool_calls }
+        Message::Assistant {
+            text: String::new(),
+            reasoning: String::new(),
+            tool_calls,
+            vendor: Default::default(),
+        }
     }
 
     fn says(text: &str) -> Message {
-        Message::Assistant { text: text.into(), reasoning: String::new(), tool_calls: vec![] }
+        Message::Assistant {
+            text: text.into(),
+            reasoning: String::new(),
+            tool_calls: vec![],
+            vendor: Default::default(),
+        }
     }
 
     fn result(id: &str) -> Message {

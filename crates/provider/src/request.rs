@@ -83,6 +83,10 @@ pub enum Message {
         /// What it asked for, in order. Each is answered by one [`Message::ToolResult`] right after this message.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
+        /// [`Response::vendor`](crate::Response::vendor) of the answer, for the connection and the model that gave it;
+        /// empty for every other one, because a signature is worth nothing elsewhere.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        vendor: Map<String, Value>,
     },
     /// The answer to one tool call.
     ToolResult {
@@ -197,8 +201,12 @@ mod tests {
 
     #[test]
     fn the_stored_form_of_a_message_is_flat_and_leaves_out_what_is_empty() {
-        let message =
-            Message::Assistant { text: "hi".into(), reasoning: String::new(), tool_calls: vec![call("{}")] };
+        let message = Message::Assistant {
+            text: "hi".into(),
+            reasoning: String::new(),
+            tool_calls: vec![call("{}")],
+            vendor: Default::default(),
+        };
         let stored = serde_json::to_value(&message).unwrap();
         assert_eq!(
             stored,

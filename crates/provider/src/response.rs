@@ -1,12 +1,14 @@
 //! What a model answers: events while it streams, and the whole at the end.
 
 use panelot_base::SortedSet;
+use panelot_base::json::{FromJson, ToJson};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::request::ToolCall;
 
 /// One thing that a stream brought. Events show progress; the [`Response`] at the end is what counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub enum StreamEvent {
     /// More of the visible answer; never empty.
@@ -33,7 +35,7 @@ pub enum StreamEvent {
 ///
 /// `tool_calls` is not empty exactly when `stop_reason` is [`StopReason::ToolUse`]: calls of an answer that was cut by
 /// a limit or a filter may be incomplete, and are dropped rather than run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Response {
     /// The visible answer; equals the concatenated [`StreamEvent::Text`] events of a stream.
@@ -49,6 +51,10 @@ pub struct Response {
     pub usage: Option<Usage>,
     /// Why the model stopped.
     pub stop_reason: StopReason,
+    /// What the provider wants back with this turn and nobody else understands: signed thinking, encrypted reasoning,
+    /// the name under which the reasoning came. See [`Message::Assistant`](crate::Message::Assistant).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub vendor: Map<String, Value>,
 }
 
 impl Response {
@@ -76,7 +82,7 @@ pub(crate) fn make_unique(calls: &mut [ToolCall], used: &SortedSet<String>) {
 }
 
 /// Tokens of one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Tokens of the whole request, those read from and written to a cache included.
@@ -92,7 +98,7 @@ pub struct Usage {
 }
 
 /// Why a model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was done.

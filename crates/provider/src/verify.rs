@@ -67,6 +67,7 @@ mod tests {
             tool_calls: vec![],
             usage: None,
             stop_reason: StopReason::MaxTokens,
+            vendor: Default::default(),
         };
         assert_eq!(read(Ok(cut)), Ok(()));
         let failed = |status, body: &str| {

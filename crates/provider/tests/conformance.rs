@@ -148,6 +148,7 @@ fn expected(steps: &[Step]) -> (Vec<StreamEvent>, Response) {
         tool_calls: vec![],
         usage: None,
         stop_reason: StopReason::End,
+        vendor: Default::default(),
     };
     let mut events = Vec::new();
     for step in steps {

@@ -113,6 +113,10 @@ pub enum Body {
         /// What the provider cut it for, as the wire's `StopReason` spells it.
         #[serde(default)]
         stop: Option<String>,
+        /// What the provider wants back with the turn: signed thinking, encrypted reasoning. For this connection and
+        /// this model only.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        vendor: Map<String, Value>,
     },
     /// What came back from a call.
     #[serde(rename_all = "camelCase")]

@@ -526,5 +526,6 @@ fn answer(text: &str, tool_calls: Vec<ToolCall>, stop_reason: StopReason) -> Res
         tool_calls,
         usage: Some(Usage { input: 100, output: 20, cache_read: 0, cache_write: 0 }),
         stop_reason,
+        vendor: Default::default(),
     }
 }

@@ -80,7 +80,7 @@ fn request_tokens(request: &Request) -> usize {
     };
     let message = |message: &Message| match message {
         Message::User { parts } | Message::ToolResult { parts, .. } => parts_tokens(parts),
-        Message::Assistant { text, reasoning, tool_calls } => {
+        Message::Assistant { text, reasoning, tool_calls, vendor: _ } => {
             let calls = tool_calls.iter().map(|call| tokens(&call.arguments) + tokens(&call.name));
             tokens(text) + tokens(reasoning) + calls.sum::<usize>()
         }

@@ -59,6 +59,7 @@ fn assistant(text: &str, calls: impl IntoIterator<Item = usize>, incomplete: boo
         usage: None,
         incomplete,
         stop: None,
+        vendor: Default::default(),
     }
 }
 
@@ -299,4 +300,27 @@ fn a_conversation_of_one_message_cannot_be_cut() {
 fn a_run_whose_message_was_deleted_can_still_go_on() {
     let request = assemble(&environment(), &path(vec![Body::Removed]), "seed", &[]);
     assert_eq!(request.check(), Ok(()));
+}
+
+#[test]
+fn what_a_provider_wants_back_goes_to_the_model_that_said_it_and_to_no_other() {
+    let marks = |name: &str| serde_json::Map::from_iter([(name.to_owned(), Value::from("mark"))]);
+    let signed = |model: &str| {
+        let Body::Assistant { item, text, reasoning, mut calls, connection, usage, incomplete, stop, .. } =
+            assistant("x", [1], false)
+        else {
+            unreachable!("it is one")
+        };
+        calls[0].vendor = marks("call");
+        let (model, vendor) = (model.to_owned(), marks("turn"));
+        Body::Assistant { item, text, reasoning, calls, connection, model, usage, incomplete, stop, vendor }
+    };
+    for (model, kept) in [("m", true), ("another", false)] {
+        let path = path(vec![user("a", false), signed(model)]);
+        let request = assemble(&environment(), &path, "seed", &[]);
+        let panelot_provider::Message::Assistant { tool_calls, vendor, .. } = &request.messages[1] else {
+            unreachable!("it is the second")
+        };
+        assert_eq!((!vendor.is_empty(), !tool_calls[0].vendor.is_empty()), (kept, kept), "{model}");
+    }
 }

@@ -182,6 +182,7 @@ fn assistant(seq: u64, calls: Vec<panelot_records::StoredCall>) -> Node {
             usage: None,
             incomplete: false,
             stop: None,
+            vendor: Default::default(),
         },
     }
 }

@@ -189,6 +189,7 @@ impl ThreadMachine {
             usage: None,
             incomplete: true,
             stop: None,
+            vendor: serde_json::Map::new(),
         };
         if let Some(seq) = partial {
             self.rewrite(seq, body);
@@ -254,6 +255,7 @@ impl ThreadMachine {
             usage,
             incomplete: reason != StopReason::End,
             stop: (reason != StopReason::End).then(|| word(&reason)),
+            vendor: response.vendor,
         };
         let seq = self.store_answer(context.now, draft, id, body);
         draft.closing.push(self.item_complete(live.item, true));

@@ -286,6 +286,7 @@ impl Decoder {
             tool_calls,
             usage: self.usage,
             stop_reason,
+            vendor: Map::new(),
         })
     }
 

@@ -83,7 +83,7 @@ fn messages(request: &Request) -> Vec<Value> {
         }
         match message {
             Message::User { parts } => out.push(json!({"role": "user", "content": content(parts)})),
-            Message::Assistant { text, reasoning, tool_calls } => {
+            Message::Assistant { text, reasoning, tool_calls, vendor: _ } => {
                 out.push(assistant(text, any_reasoning.then_some(reasoning), tool_calls));
             }
             Message::ToolResult { call_id, parts, .. } => {
@@ -224,7 +224,12 @@ mod tests {
     }
 
     fn calls(reasoning: &str, tool_calls: Vec<ToolCall>) -> Message {
-        Message::Assistant { text: String::new(), reasoning: reasoning.into(), tool_calls }
+        Message::Assistant {
+            text: String::new(),
+            reasoning: reasoning.into(),
+            tool_calls,
+            vendor: Default::default(),
+        }
     }
 
     fn result(id: &str, parts: Vec<Part>) -> Message {
@@ -329,7 +334,12 @@ mod tests {
     fn reasoning_goes_back_with_every_calling_turn_once_there_is_any() {
         let turn =
             |reasoning: &str, id: &str| [calls(reasoning, vec![call(id, "t", "{}")]), result(id, vec![])];
-        let spoken = Message::Assistant { text: "x".into(), reasoning: "r".into(), tool_calls: vec![] };
+        let spoken = Message::Assistant {
+            text: "x".into(),
+            reasoning: "r".into(),
+            tool_calls: vec![],
+            vendor: Default::default(),
+        };
         let messages = [turn("because", "1").to_vec(), turn("", "2").to_vec(), vec![spoken]].concat();
         let sent = body(&request(messages));
         assert_eq!(sent["messages"][1]["reasoning_content"], "because");
