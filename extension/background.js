@@ -5,7 +5,9 @@
 // "port.onMessage" [port, message] and "port.onDisconnect" [port]. The module adds no listener of its own, for Chrome
 // swallows what one throws.
 import init, * as engine from "./background/panelot_background.js";
+import { loadModels, resetModels } from "./models.js";
 import { enlist, prefetch } from "./prefetch.js";
+import { isTrap } from "./trap.js";
 
 // Under way while the listeners are registered; for the first instance only.
 const load = () => fetch(chrome.runtime.getURL("background/panelot_background_bg.wasm"));
@@ -65,11 +67,6 @@ function deliver(kind, args) {
   }
 }
 
-function isTrap(error) {
-  // A stack overflow leaves the module's memory as torn as a trap does.
-  return error instanceof WebAssembly.RuntimeError || (error instanceof RangeError && /call stack/.test(error.message));
-}
-
 async function facts() {
   const { counted, epoch, session } = await enlist(TRAPS_KEY);
   traps ??= counted;
@@ -82,7 +79,7 @@ async function boot() {
   state = "booting";
   try {
     const reading = facts(); // while the wasm compiles
-    if (loaded) { engine.__wbg_reset_state(); prefetched = undefined; }
+    if (loaded) { engine.__wbg_reset_state(); resetModels(); prefetched = undefined; }
     else { const module_or_path = wasm ?? load(); wasm = null; await init({ module_or_path }); loaded = true; }
     await engine.start(await reading, await prefetched);
     if (number !== boots || state !== "booting") return;
@@ -90,7 +87,10 @@ async function boot() {
     // Not in the first turn: it need not wake a worker, for Chrome updates one that sleeps by itself.
     if (number === 1) chrome.runtime.onUpdateAvailable.addListener((...args) => forward("runtime.onUpdateAvailable", args));
     while (queue.length > 0 && state === "live") deliver(...queue.shift());
-    setTimeout(() => chrome.sidePanel.setPanelBehavior({ openPanelOnActionClick: true }).catch(console.error)); // later
+    setTimeout(() => { // not in the way of the first answer
+      chrome.sidePanel.setPanelBehavior({ openPanelOnActionClick: true }).catch(console.error);
+      if (ports.size > 0) loadModels().catch(console.error); // whoever opens a view is likely to ask a model
+    });
   } catch (error) {
     if (number === boots) recover(error);
   }

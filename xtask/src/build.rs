@@ -24,6 +24,7 @@ const PAGE_ENTRY: &str = "page/src/main.ts";
 /// The crates that become modules of the extension.
 pub(crate) const MODULES: &[WasmCrate] = &[
     WasmCrate { package: FAILPOINT_PACKAGE, module: "panelot_background", folder: "background" },
+    WasmCrate { package: "panelot-models", module: "panelot_models", folder: "models" },
     WasmCrate { package: "panelot-ui", module: "panelot_ui", folder: "ui" },
 ];
 
@@ -104,17 +105,19 @@ fn bundle_page(profile: Profile, fresh: &Path) -> Result<()> {
 }
 
 /// The sources of the boot script: the first imports the others.
-pub(crate) const BOOT_SOURCES: [&str; 2] = ["background.js", "prefetch.js"];
+pub(crate) const BOOT_SOURCES: [&str; 4] = ["background.js", "models.js", "prefetch.js", "trap.js"];
 
 /// The first line of a built boot script: which sources it was made of.
 pub(crate) fn boot_banner(folder: &Path) -> Result<String> {
-    let sources = BOOT_SOURCES.map(|name| project::read(&folder.join(name)));
-    let [script, prefetch] = sources;
-    let mark = project::fingerprint(&[script?.as_bytes(), prefetch?.as_bytes()]);
+    let mut sources = Vec::new();
+    for name in BOOT_SOURCES {
+        sources.push(project::read(&folder.join(name))?);
+    }
+    let mark = project::fingerprint(&sources.iter().map(String::as_bytes).collect::<Vec<_>>());
     Ok(format!("// Built from extension/{} ({mark})", BOOT_SOURCES.join(" and extension/")))
 }
 
-/// Puts the boot script and the module's glue into one file: each file that a worker imports costs at every start.
+/// Puts the boot script and the glue of the worker's modules into one file: each file that a worker imports costs at every start.
 fn bundle_boot(profile: Profile, fresh: &Path) -> Result<()> {
     let script = fresh.join("background.js");
     let banner = boot_banner(fresh)?;
@@ -126,7 +129,9 @@ fn bundle_boot(profile: Profile, fresh: &Path) -> Result<()> {
         esbuild.arg("--minify");
     }
     process::run(&mut esbuild, "fix what esbuild says above, then build again")?;
-    for bundled in ["background/panelot_background.js", "prefetch.js"].map(|name| fresh.join(name)) {
+    let glue = ["background/panelot_background.js", "models/panelot_models.js"];
+    let bundled = glue.iter().chain(BOOT_SOURCES.get(1..).unwrap_or_default());
+    for bundled in bundled.map(|name| fresh.join(name)) {
         std::fs::remove_file(&bundled).with_context(|| format!("cannot remove {}", bundled.display()))?;
     }
     Ok(())

@@ -11,7 +11,6 @@ use wasm_bindgen_cli_support::Bindgen;
 
 /// The optimiser's switches: the features that rustc uses and every browser of ours has (Chrome 125).
 const WASM_OPT: &[&str] = &[
-    "-Oz",
     // A function with one caller is not made part of it, unless it is small: a browser compiles a function whole when it
     // is first called, and a worker's start calls little of what its functions can do.
     "--one-caller-inline-max-function-size=60",
@@ -26,6 +25,10 @@ const WASM_OPT: &[&str] = &[
     "--strip-producers",
     "--strip-target-features",
 ];
+
+/// The optimiser's runs, one after the other. On what the first one made, building the control flow anew and optimising
+/// again takes off another 1 to 2 %; in one run with the first it takes off nothing.
+const RUNS: &[&[&str]] = &[&["-Oz"], &["--flatten", "--rereloop", "-Oz", "-Oz"]];
 
 /// A crate that becomes a wasm module.
 pub(crate) struct WasmCrate {
@@ -116,7 +119,7 @@ fn finish(wasm_crate: &WasmCrate, compiled: &Path, profile: Profile) -> Result<P
     let folder = project::scratch()?.join("modules").join(profile.cargo_name()).join(wasm_crate.module);
     // Beside the folder and not in it: the folder's content is copied as it is.
     let stamp = folder.with_extension("stamp");
-    let recipe = format!("{profile:?} {WASM_OPT:?} {}", env!("CARGO_PKG_VERSION"));
+    let recipe = format!("{profile:?} {WASM_OPT:?} {RUNS:?} {}", env!("CARGO_PKG_VERSION"));
     let wanted = project::fingerprint(&[&bytes, recipe.as_bytes(), GENERATOR.as_bytes()]);
     if project::stamp_is(&stamp, &wanted) && folder.is_dir() {
         return Ok(folder);
@@ -159,14 +162,18 @@ fn bind(wasm_crate: &WasmCrate, bytes: Vec<u8>, profile: Profile, folder: &Path)
 
 fn optimise(wasm: &Path) -> Result<()> {
     let optimised = wasm.with_extension("opt");
-    process::run(
-        process::command("node")
-            .arg("node_modules/binaryen/bin/wasm-opt")
-            .args(WASM_OPT)
-            .arg(wasm)
-            .arg("-o")
-            .arg(&optimised),
-        "if it names a feature, add its switch to WASM_OPT in xtask/src/wasm_module.rs",
-    )?;
-    fs::rename(&optimised, wasm).with_context(|| format!("cannot replace {}", wasm.display()))
+    for run in RUNS {
+        process::run(
+            process::command("node")
+                .arg("node_modules/binaryen/bin/wasm-opt")
+                .args(WASM_OPT)
+                .args(*run)
+                .arg(wasm)
+                .arg("-o")
+                .arg(&optimised),
+            "if it names a feature, add its switch to WASM_OPT in xtask/src/wasm_module.rs",
+        )?;
+        fs::rename(&optimised, wasm).with_context(|| format!("cannot replace {}", wasm.display()))?;
+    }
+    Ok(())
 }

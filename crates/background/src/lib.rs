@@ -4,7 +4,7 @@
 
 #[cfg(feature = "failpoints")]
 mod failpoint;
-mod network;
+mod models;
 mod shell;
 mod worker;
 

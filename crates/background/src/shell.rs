@@ -16,7 +16,7 @@ use serde_json::Value;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::network::Fetch;
+use crate::models::ModelsModule;
 
 /// The alarm that wakes a sleeping worker for the next deadline.
 pub(crate) const ALARM: &str = "panelot-wake";
@@ -79,22 +79,22 @@ impl Browser for TabsBrowser {
 /// Everything outside of the runtime.
 pub(crate) struct Shell {
     pub(crate) store: IndexedDbStore,
-    pub(crate) network: Fetch,
+    pub(crate) models: ModelsModule,
     pub(crate) browser: TabsBrowser,
     pub(crate) ports: Rc<ChromePorts>,
 }
 
 impl Ports for Shell {
     type Store = IndexedDbStore;
-    type Network = Fetch;
+    type Models = ModelsModule;
     type Browser = TabsBrowser;
 
     fn store(&self) -> &IndexedDbStore {
         &self.store
     }
 
-    fn network(&self) -> &Fetch {
-        &self.network
+    fn models(&self) -> &ModelsModule {
+        &self.models
     }
 
     fn browser(&self) -> &TabsBrowser {

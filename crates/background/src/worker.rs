@@ -19,7 +19,7 @@ use panelot_web as web;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 
-use crate::network::Fetch;
+use crate::models::ModelsModule;
 use crate::shell::{ALARM, Shell, Tabs, TabsBrowser, WebClock, log};
 
 /// How long after a failure the database is tried again.
@@ -117,7 +117,7 @@ impl Worker {
         };
         let shell = Shell {
             store,
-            network: Fetch,
+            models: ModelsModule::default(),
             browser: TabsBrowser(Rc::clone(&self.tabs)),
             ports: Rc::clone(&self.ports),
         };

@@ -2,6 +2,7 @@
 //!
 //! A new wire is a module like `openai`, a variant here, and its samples in `tests/conformance.rs`.
 
+use panelot_base::json::{FromJson, ToJson};
 use serde::{Deserialize, Serialize};
 
 use crate::endpoint::Endpoint;
@@ -12,7 +13,7 @@ use crate::request::Request;
 use crate::response::{Response, StreamEvent};
 
 /// A protocol that providers speak. Stored with a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
     /// OpenAI's chat completions and everything compatible.

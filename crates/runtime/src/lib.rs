@@ -12,4 +12,4 @@ mod tasks;
 
 pub use boot::{BootFacts, boot_of, read_boot};
 pub use driver::Runtime;
-pub use ports::{Answer, Body, Browser, Network, NetworkError, Ports, StepTask};
+pub use ports::{Browser, Ports, StepTask};

@@ -5,55 +5,13 @@ use std::pin::Pin;
 
 use panelot_base::{ThreadId, Timestamp};
 use panelot_engine::{ConnectionHandle, TargetLookup};
-use panelot_provider::{HttpRequest, ResponseHead};
+use panelot_model_client::Models;
 use panelot_store::Store;
 use panelot_tools::{Command, Report, TargetError, TargetFacts};
 use serde_json::Value;
 
 /// A task that runs beside the driver's loop.
 pub type StepTask = Pin<Box<dyn Future<Output = ()>>>;
-
-/// Why no answer came. The text is the browser's own.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NetworkError(pub String);
-
-/// The head of an answer, and its body to be read.
-pub struct Answer<B> {
-    /// Status and headers.
-    pub head: ResponseHead,
-    /// The body.
-    pub body: B,
-}
-
-/// A body that is read piece by piece. Dropping it ends the request.
-#[expect(
-    async_fn_in_trait,
-    reason = "the driver runs on one thread, so nobody needs these futures to be Send"
-)]
-pub trait Body {
-    /// The next piece; `None` at the end. A future that is dropped loses nothing.
-    ///
-    /// # Errors
-    /// [`NetworkError`] when the connection broke.
-    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, NetworkError>;
-}
-
-/// The way to providers.
-#[expect(
-    async_fn_in_trait,
-    reason = "the driver runs on one thread, so nobody needs these futures to be Send"
-)]
-pub trait Network {
-    /// What an answer's body is.
-    type Body: Body;
-
-    /// Sends a request and waits for the head of the answer. Dropping the future ends the request.
-    ///
-    /// # Errors
-    /// [`NetworkError`] when no answer came.
-    async fn send(&self, request: HttpRequest) -> Result<Answer<Self::Body>, NetworkError>;
-}
 
 /// The way to tabs and pages.
 #[expect(
@@ -80,15 +38,15 @@ pub trait Browser {
 pub trait Ports: 'static {
     /// The store.
     type Store: Store;
-    /// The network.
-    type Network: Network;
+    /// The way to models.
+    type Models: Models;
     /// The browser.
     type Browser: Browser;
 
     /// The store.
     fn store(&self) -> &Self::Store;
-    /// The network.
-    fn network(&self) -> &Self::Network;
+    /// The way to models.
+    fn models(&self) -> &Self::Models;
     /// The browser.
     fn browser(&self) -> &Self::Browser;
     /// The time.

@@ -7,14 +7,15 @@ use panelot_base::limits::SNAPSHOT_PAGE_NODES;
 use panelot_base::{ConnectionId, ItemId, SafeUrl, SortedMap, SubmissionId, ThreadId};
 use panelot_engine::{ConnectionHandle, Input, TargetLookup};
 use panelot_gatekeeper::Permit;
+use panelot_model_client::{CallError, Models, Probe};
 use panelot_protocol::OpMessage;
-use panelot_provider::{Endpoint, ProviderError, Wire, verify};
+use panelot_provider::{ErrorKind, ProviderError, Wire};
 use panelot_store::{HeadError, PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
-use crate::model::{Delivery, Reach, endpoint_error, read_whole, secret_of, stream_answer};
-use crate::ports::{Browser, Network, Ports};
+use crate::model::{Reach, secret_of};
+use crate::ports::{Browser, Ports};
 
 /// Tells an attempt of a call from a later one of the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +121,6 @@ impl<P: Ports> Runtime<P> {
         });
     }
 
-    /// Lists the models, then asks the chosen one for a word. A provider without a list may still answer.
     async fn verify(
         &self,
         connection: &ConnectionId,
@@ -128,34 +128,16 @@ impl<P: Ports> Runtime<P> {
         model: &str,
     ) -> Result<Vec<String>, ProviderError> {
         let key = secret_of(self.ports.store(), connection).await?;
-        let endpoint = Endpoint::new(base_url.as_str(), key).map_err(|error| endpoint_error(&error))?;
-        let wire = Wire::Openai;
-        let listed = match self
-            .within_time(
-                verify::TIMEOUT_MS,
-                self.ports.network().send(wire.list_models(&endpoint)),
-                &endpoint,
-            )
-            .await
-        {
-            Ok(answer) => {
-                let head = answer.head.clone();
-                let body = read_whole(answer.body).await;
-                wire.read_models(&head, &body, &endpoint)
+        let probe =
+            Probe { wire: Wire::Openai, base_url: base_url.as_str().to_owned(), model: model.to_owned() };
+        self.ports.models().verify(probe, key).await.map_err(|error| match error {
+            CallError::Provider(error) => error,
+            CallError::Ours(why) => {
+                let mut told = ProviderError::new(ErrorKind::Protocol, None);
+                told.upstream_message = Some(why);
+                told
             }
-            Err(error) => Err(error),
-        };
-        let model = match (&listed, model.is_empty()) {
-            (Ok(models), true) => models.first().cloned().unwrap_or_default(),
-            _ => model.to_owned(),
-        };
-        if model.is_empty() {
-            return listed;
-        }
-        let request = verify::request(&model);
-        let outcome = stream_answer(self, wire, &request, &endpoint, Delivery::Discard).await;
-        verify::read(outcome)?;
-        Ok(listed.unwrap_or_default())
+        })
     }
 
     #[inline(never)]

@@ -9,12 +9,11 @@ use futures_executor::{LocalPool, LocalSpawner};
 use futures_util::task::LocalSpawnExt;
 use panelot_base::{ItemId, SessionId, ThreadId, Timestamp};
 use panelot_engine::{ConnectionHandle, PageSignal, TargetLookup};
+use panelot_model_client::{Answer, Body, Client, Network, NetworkError};
 use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
 use panelot_provider::{HttpRequest, ResponseHead};
 use panelot_records::{Commit, Key, Response, Scan};
-use panelot_runtime::{
-    Answer, Body, BootFacts, Browser, Network, NetworkError, Ports, Runtime, StepTask, read_boot,
-};
+use panelot_runtime::{BootFacts, Browser, Ports, Runtime, StepTask, read_boot};
 use panelot_store::{CommitError, MemoryStore, ReadRecord, Store, StoreError, TestSealer};
 use panelot_tools::{
     Command, Failure, FailureKind, HostAccess, Reach, Report, TabFacts, Target, TargetError, TargetFacts,
@@ -420,10 +419,31 @@ impl WorldBrowser {
     }
 }
 
+/// What a client of models needs, in this world.
+struct ClientWorld(WorldNetwork);
+
+impl panelot_model_client::World for ClientWorld {
+    type Network = WorldNetwork;
+
+    fn network(&self) -> &WorldNetwork {
+        &self.0
+    }
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.0.clock.now.get())
+    }
+    async fn sleep(&self, ms: u64) {
+        self.0.0.clock.sleep(ms).await;
+    }
+    async fn yield_now(&self) {
+        self.0.0.clock.sleep(0).await;
+    }
+    fn entering(&self, _: Option<&ThreadId>) {}
+}
+
 struct WorldPorts {
     outside: Rc<Outside>,
     store: WorldStore,
-    network: WorldNetwork,
+    models: Client<ClientWorld>,
     browser: WorldBrowser,
     spawner: LocalSpawner,
     inbox: Rc<RefCell<BTreeMap<u64, Vec<Value>>>>,
@@ -431,14 +451,14 @@ struct WorldPorts {
 
 impl Ports for WorldPorts {
     type Store = WorldStore;
-    type Network = WorldNetwork;
+    type Models = Client<ClientWorld>;
     type Browser = WorldBrowser;
 
     fn store(&self) -> &WorldStore {
         &self.store
     }
-    fn network(&self) -> &WorldNetwork {
-        &self.network
+    fn models(&self) -> &Client<ClientWorld> {
+        &self.models
     }
     fn browser(&self) -> &WorldBrowser {
         &self.browser
@@ -523,7 +543,7 @@ impl World {
         let ports = WorldPorts {
             outside: Rc::clone(&outside),
             store: WorldStore { inner: Rc::clone(&opened), outside: Rc::clone(&outside) },
-            network: WorldNetwork(Rc::clone(&outside)),
+            models: Client::new(ClientWorld(WorldNetwork(Rc::clone(&outside)))),
             browser: WorldBrowser(Rc::clone(&outside)),
             spawner: pool.spawner(),
             inbox: Rc::clone(&inbox),

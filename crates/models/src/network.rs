@@ -1,7 +1,7 @@
 //! The way to providers, over `fetch`.
 
+use panelot_model_client::{Answer, Body, Network, NetworkError};
 use panelot_provider::{HeaderValue, HttpRequest, ResponseHead};
-use panelot_runtime::{Answer, Body, Network, NetworkError};
 use panelot_web as web;
 
 /// `fetch`.

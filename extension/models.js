@@ -1,0 +1,32 @@
+// The worker's second wasm module, which calls models: loaded with the first call, so that no start waits for it.
+// The engine's module calls it as `panelotModels`. A trap in it is one of the worker's: background.js resets both.
+import init, * as module from "./models/panelot_models.js";
+
+let loading, loaded = false;
+
+/** Loads the module unless it is there; a load that failed is tried again by the next call. */
+export function loadModels() {
+  loading ??= init({ module_or_path: fetch(chrome.runtime.getURL("models/panelot_models_bg.wasm")) })
+    .then(() => { loaded = true; }, (error) => { loading = undefined; throw error; });
+  return loading;
+}
+
+/** Ends every call: the engine that made them is lost. */
+export function resetModels() {
+  if (!loaded) return;
+  try { module.cancel_all(); } catch { /* it is this module that trapped */ }
+  module.__wbg_reset_state();
+}
+
+const cancelled = new Set(); // before the module was there
+globalThis.panelotModels = {
+  answer: (...args) => call("answer", args),
+  verify: (...args) => call("verify", args),
+  cancel: (number) => { if (loaded) module.cancel(number); else if (loading) cancelled.add(number); },
+};
+
+async function call(what, args) {
+  await loadModels();
+  if (cancelled.delete(args[0])) throw new Error("cancelled");
+  return module[what](...args);
+}
