@@ -178,7 +178,16 @@ export class Browser {
     if (window) {
       await page.send("Emulation.setDeviceMetricsOverride", { ...window, deviceScaleFactor: 1, mobile: false });
     }
-    await page.until("document.readyState === 'complete'");
+    // A new target is an empty page first; and an extension that is still being loaded gives an error page.
+    await page.until(
+      (wanted) => {
+        if (document.readyState !== "complete" || location.href === "about:blank") return wanted === "about:blank";
+        if (location.protocol !== "chrome-error:") return true;
+        location.replace(wanted);
+        return false;
+      },
+      { args: [url], interval: 200 },
+    );
     return page;
   }
 
