@@ -112,9 +112,17 @@ mod tests {
 
     use super::{Call, CallError, Outcome, Probe};
 
+    fn vendor() -> serde_json::Map<String, serde_json::Value> {
+        json!({"signature": "s"}).as_object().unwrap().clone()
+    }
+
     fn tool_call() -> ToolCall {
-        let vendor = json!({"signature": "s"}).as_object().unwrap().clone();
-        ToolCall { id: "c".into(), name: "click".into(), arguments: "{\"ref\":\"e1\"}".into(), vendor }
+        ToolCall {
+            id: "c".into(),
+            name: "click".into(),
+            arguments: "{\"ref\":\"e1\"}".into(),
+            vendor: vendor(),
+        }
     }
 
     #[test]
@@ -133,6 +141,7 @@ mod tests {
                         text: "a".into(),
                         reasoning: "r".into(),
                         tool_calls: vec![tool_call()],
+                        vendor: vendor(),
                     },
                     Message::ToolResult { call_id: "c".into(), parts: vec![picture], is_error: true },
                 ],
@@ -160,6 +169,7 @@ mod tests {
             tool_calls: vec![tool_call()],
             usage: Some(Usage { input: 3, output: 2, cache_read: 1, cache_write: 1 }),
             stop_reason: StopReason::ToolUse,
+            vendor: vendor(),
         };
         let mut error = ProviderError::new(ErrorKind::RateLimit, Some(Reason::QuotaExceeded));
         error.retry_after_ms = Some(7);
