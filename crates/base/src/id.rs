@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::json::{FromJson, JsonError, ToJson, Value};
+use crate::json::{FromJson, JsonError, Reading, ToJson, Value};
 
 /// Longest identifier, in bytes. A UUID needs 36; the rest is room for prefixed forms.
 pub const ID_BYTES_MAX: usize = 128;
@@ -74,8 +74,14 @@ macro_rules! id {
         }
 
         impl FromJson for $name {
-            fn from_json(value: Value) -> Result<Self, JsonError> {
-                Self::new(String::from_json(value)?).map_err(|error| JsonError::new(error.to_string()))
+            fn blank(_: &Reading) -> Self {
+                Self(String::new())
+            }
+
+            fn read(&mut self, value: Value, reading: &mut Reading) {
+                let read = String::from_json(value);
+                let read = read.and_then(|text| Self::new(text).map_err(|error| JsonError::new(error.to_string())));
+                reading.set(self, read);
             }
         }
 

@@ -81,108 +81,187 @@ impl JsonError {
 }
 
 /// A type that can be read from a JSON value.
-pub trait FromJson: Sized {
+///
+/// A value is read in place, into one that is blank: that makes a quarter of the code that returning every field makes,
+/// with its moves and its ways out. Only [`FromJson::from_json`] gives a value away, and only one that was read to its end.
+pub trait FromJson {
+    /// What to read into. It need not be a valid value of its type.
+    fn blank(reading: &Reading) -> Self
+    where
+        Self: Sized;
+
+    /// Reads a value over a blank one. What is wrong is noted; then what was read is not used.
+    fn read(&mut self, value: Value, reading: &mut Reading);
+
+    /// Whether a blank value is what an absent field of this type means.
+    fn may_be_absent(&self) -> bool {
+        false
+    }
+
     /// Reads a value.
     ///
     /// # Errors
     /// [`JsonError`] names the first thing that is wrong and where it is.
-    fn from_json(value: Value) -> Result<Self, JsonError>;
-
-    /// What an absent field of this type means; none where it must be there.
-    #[must_use]
-    fn absent() -> Option<Self> {
-        None
+    fn from_json(value: Value) -> Result<Self, JsonError>
+    where
+        Self: Sized,
+    {
+        let mut reading = Reading { error: None };
+        let mut read = Self::blank(&reading);
+        read.read(value, &mut reading);
+        match reading.error {
+            None => Ok(read),
+            Some(error) => Err(error),
+        }
     }
 }
 
-/// The fields of an object, taken out one by one. What is wrong is noted, and told by [`Fields::finish`].
-pub struct Fields {
-    left: Map<String, Value>,
+/// The reading of one value: the first thing that was wrong. Only [`FromJson::from_json`] begins one, so nobody else gets
+/// hold of a blank value.
+pub struct Reading {
     error: Option<JsonError>,
 }
 
-impl Fields {
-    /// The fields of an object.
-    ///
-    /// # Errors
-    /// [`JsonError`] when the value is something else.
-    pub fn of(value: Value) -> Result<Self, JsonError> {
-        match value {
-            Value::Object(left) => Ok(Self { left, error: None }),
-            other => Err(JsonError::expected("an object", &other)),
-        }
-    }
-
-    /// The object that is left.
+impl Reading {
+    /// Whether something was wrong.
     #[must_use]
-    pub fn into_value(self) -> Value {
-        Value::Object(self.left)
+    pub const fn failed(&self) -> bool {
+        self.error.is_some()
     }
 
-    /// A field that must be there, unless its type says what an absent one means. None when it is missing or wrong.
-    pub fn required<T: FromJson>(&mut self, key: &str) -> Option<T> {
-        match self.left.remove(key) {
-            Some(value) => self.note(key, T::from_json(value)),
-            None => T::absent().or_else(|| self.fail(key, JsonError::new("missing"))),
-        }
-    }
-
-    /// A field that may be absent. None when it is wrong.
-    pub fn or_default<T: FromJson + Default>(&mut self, key: &str) -> Option<T> {
-        self.or_else(key, T::default)
-    }
-
-    /// A field that may be absent, and what it is then. None when it is wrong.
-    pub fn or_else<T: FromJson>(&mut self, key: &str, absent: impl FnOnce() -> T) -> Option<T> {
-        match self.left.remove(key) {
-            Some(value) => self.note(key, T::from_json(value)),
-            None => Some(absent()),
-        }
-    }
-
-    fn note<T>(&mut self, key: &str, read: Result<T, JsonError>) -> Option<T> {
-        match read {
-            Ok(value) => Some(value),
-            Err(error) => self.fail(key, error),
-        }
-    }
-
+    /// Notes what is wrong; the first one counts.
     #[inline(never)]
-    fn keep(&mut self, key: &str, error: JsonError) {
+    pub fn note(&mut self, error: JsonError) {
         if self.error.is_none() {
-            self.error = Some(error.at(key));
+            self.error = Some(error);
         }
     }
 
-    fn fail<T>(&mut self, key: &str, error: JsonError) -> Option<T> {
-        self.keep(key, error);
-        None
+    /// Takes what was read by other means.
+    pub fn set<T>(&mut self, slot: &mut T, read: Result<T, JsonError>) {
+        match read {
+            Ok(value) => *slot = value,
+            Err(error) => self.note(error),
+        }
     }
 
-    /// The text that says which variant it is.
-    ///
-    /// # Errors
-    /// [`JsonError`] when it is missing or no text.
-    pub fn tag(&mut self, key: &str) -> Result<String, JsonError> {
-        match self.required(key) {
-            Some(tag) => Ok(tag),
-            None => Err(self.error.take().unwrap_or_else(|| JsonError::new("missing").at(key))),
+    /// Reads what lies below `key`.
+    #[inline(never)]
+    fn below(&mut self, key: &str, slot: &mut dyn FromJson, value: Value) {
+        slot.read(value, self);
+        self.error = self.error.take().map(|error| error.at(key));
+    }
+
+    /// The items of a list.
+    fn list(&mut self, value: Value) -> Vec<Value> {
+        match value {
+            Value::Array(items) => items,
+            other => {
+                self.note(JsonError::expected("a list", &other));
+                Vec::new()
+            }
         }
+    }
+
+    /// The members of an object.
+    fn object(&mut self, value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(members) => members,
+            other => {
+                self.note(JsonError::expected("an object", &other));
+                Map::new()
+            }
+        }
+    }
+
+    /// The name of an externally tagged variant, and its content when it has one.
+    pub fn variant(&mut self, value: Value) -> (String, Option<Value>) {
+        match value {
+            Value::String(name) => return (name, None),
+            Value::Object(members) if members.len() == 1 => {
+                if let Some((name, content)) = members.into_iter().next() {
+                    return (name, Some(content));
+                }
+            }
+            other => self.note(JsonError::expected("a name, or an object with one field,", &other)),
+        }
+        (String::new(), None)
+    }
+
+    /// Notes a name that is none of those there are.
+    #[inline(never)]
+    pub fn unknown(&mut self, name: &str) {
+        self.note(JsonError::unknown(name));
+    }
+}
+
+/// The fields of an object, taken out one by one.
+pub struct Fields<'a> {
+    left: Map<String, Value>,
+    reading: &'a mut Reading,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of an object; none, and a note, when the value is something else.
+    pub fn of(value: Value, reading: &'a mut Reading) -> Self {
+        Self { left: reading.object(value), reading }
+    }
+
+    /// The reading that these belong to.
+    #[must_use]
+    pub const fn reading(&self) -> &Reading {
+        self.reading
+    }
+
+    /// Reads the object that is left.
+    pub fn rest(self, slot: &mut dyn FromJson) {
+        slot.read(Value::Object(self.left), self.reading);
+    }
+
+    /// A field that must be there, unless its type says what an absent one means.
+    #[inline(never)]
+    pub fn required(&mut self, key: &str, slot: &mut dyn FromJson) {
+        if !self.optional(key, slot) && !slot.may_be_absent() {
+            self.reading.note(JsonError::new("missing").at(key));
+        }
+    }
+
+    /// A field that may be absent. False when it is.
+    #[inline(never)]
+    pub fn optional(&mut self, key: &str, slot: &mut dyn FromJson) -> bool {
+        // After the first error nothing that is read is used.
+        if self.reading.failed() {
+            return true;
+        }
+        let Some(value) = self.left.remove(key) else { return false };
+        self.reading.below(key, slot, value);
+        true
+    }
+
+    /// Whether a field is there.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.left.contains_key(key)
+    }
+
+    /// The text that says which variant it is; empty, and a note, when it is missing or no text.
+    pub fn tag(&mut self, key: &str) -> String {
+        let mut tag = String::new();
+        self.required(key, &mut tag);
+        tag
+    }
+
+    /// Notes a tag that is none of those there are.
+    #[inline(never)]
+    pub fn unknown_tag(&mut self, key: &str, tag: &str) {
+        self.reading.note(JsonError::unknown(tag).at(key));
     }
 
     /// Refuses what was not taken.
     pub fn deny_unknown(&mut self) {
-        if let Some(key) = self.left.keys().next().cloned() {
-            self.keep(&key, JsonError::new("unknown field"));
+        if let Some(key) = self.left.keys().next() {
+            self.reading.note(JsonError::new("unknown field").at(key));
         }
-    }
-
-    /// Whether everything was right.
-    ///
-    /// # Errors
-    /// The first [`JsonError`] that was noted.
-    pub fn finish(self) -> Result<(), JsonError> {
-        self.error.map_or(Ok(()), Err)
     }
 }
 
@@ -212,7 +291,12 @@ impl Object {
     }
 
     /// Adds a field.
-    pub fn put(&mut self, key: &str, value: Value) {
+    #[inline(never)]
+    pub fn field(&mut self, key: &str, value: &dyn ToJson) {
+        self.put(key, value.to_json());
+    }
+
+    fn put(&mut self, key: &str, value: Value) {
         self.0.insert(key.to_owned(), value);
     }
 
@@ -306,7 +390,7 @@ impl<T: ToJson> ToJson for BTreeMap<String, T> {
     fn to_json(&self) -> Value {
         let mut object = Object::new();
         for (key, value) in self {
-            object.put(key, value.to_json());
+            object.field(key, value);
         }
         object.into_value()
     }
@@ -317,136 +401,185 @@ impl<T: ToJson, E: ToJson> ToJson for Result<T, E> {
     fn to_json(&self) -> Value {
         let mut object = Object::new();
         match self {
-            Ok(value) => object.put("Ok", value.to_json()),
-            Err(error) => object.put("Err", error.to_json()),
+            Ok(value) => object.field("Ok", value),
+            Err(error) => object.field("Err", error),
         }
         object.into_value()
     }
 }
 
-/// The name of an externally tagged variant, and its content when it has one.
-///
-/// # Errors
-/// [`JsonError`] when the value is neither a text nor an object with one field.
-pub fn variant(value: Value) -> Result<(String, Option<Value>), JsonError> {
-    match value {
-        Value::String(name) => Ok((name, None)),
-        Value::Object(fields) if fields.len() == 1 => {
-            let field = fields.into_iter().next();
-            field
-                .map(|(name, content)| (name, Some(content)))
-                .ok_or_else(|| JsonError::new("a name expected"))
-        }
-        other => Err(JsonError::expected("a name, or an object with one field,", &other)),
-    }
-}
-
 impl FromJson for Value {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        Ok(value)
+    fn blank(_: &Reading) -> Self {
+        Self::Null
+    }
+
+    fn read(&mut self, value: Value, _: &mut Reading) {
+        *self = value;
     }
 }
 
 impl FromJson for String {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
+    fn blank(_: &Reading) -> Self {
+        Self::new()
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
         match value {
-            Value::String(text) => Ok(text),
-            other => Err(JsonError::expected("a text", &other)),
+            Value::String(text) => *self = text,
+            other => reading.note(JsonError::expected("a text", &other)),
         }
     }
 }
 
 impl FromJson for bool {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        value.as_bool().ok_or_else(|| JsonError::expected("true or false", &value))
+    fn blank(_: &Reading) -> Self {
+        false
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        match value {
+            Value::Bool(truth) => *self = truth,
+            other => reading.note(JsonError::expected("true or false", &other)),
+        }
     }
 }
 
 impl FromJson for f64 {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        value.as_f64().ok_or_else(|| JsonError::expected("a number", &value))
+    fn blank(_: &Reading) -> Self {
+        0.0
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        reading.set(self, value.as_f64().ok_or_else(|| JsonError::expected("a number", &value)));
     }
 }
 
-fn whole(value: &Value) -> Result<&Number, JsonError> {
+/// What a number says, by `get`, and in the range of its type, by `fit`.
+fn whole<W, T>(
+    value: &Value,
+    get: fn(&Number) -> Option<W>,
+    fit: fn(W) -> Option<T>,
+) -> Result<T, JsonError> {
     match value {
-        Value::Number(number) => Ok(number),
+        Value::Number(number) => {
+            get(number).and_then(fit).ok_or_else(|| JsonError::new("a whole number in range expected"))
+        }
         other => Err(JsonError::expected("a whole number", other)),
     }
 }
 
 macro_rules! whole_numbers {
-    ($($unsigned:ty)*; $($signed:ty)*) => {
-        $(impl FromJson for $unsigned {
-            fn from_json(value: Value) -> Result<Self, JsonError> {
-                let read = whole(&value)?.as_u64().and_then(|number| number.try_into().ok());
-                read.ok_or_else(|| JsonError::new("a whole number in range expected"))
+    ($get:path: $($type:ty)*) => {
+        $(impl FromJson for $type {
+            fn blank(_: &Reading) -> Self {
+                0
             }
-        })*
-        $(impl FromJson for $signed {
-            fn from_json(value: Value) -> Result<Self, JsonError> {
-                let read = whole(&value)?.as_i64().and_then(|number| number.try_into().ok());
-                read.ok_or_else(|| JsonError::new("a whole number in range expected"))
+
+            fn read(&mut self, value: Value, reading: &mut Reading) {
+                reading.set(self, whole(&value, $get, |number| number.try_into().ok()));
             }
         })*
     };
 }
-whole_numbers!(u8 u16 u32 u64 usize; i32 i64);
+whole_numbers!(Number::as_u64: u8 u16 u32 u64 usize);
+whole_numbers!(Number::as_i64: i32 i64);
 
 impl<T: FromJson> FromJson for Option<T> {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        if value.is_null() { Ok(None) } else { T::from_json(value).map(Some) }
+    fn blank(_: &Reading) -> Self {
+        None
     }
 
-    fn absent() -> Option<Self> {
-        Some(None)
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        if !value.is_null() {
+            self.insert(T::blank(reading)).read(value, reading);
+        }
+    }
+
+    fn may_be_absent(&self) -> bool {
+        true
     }
 }
 
 impl<T: FromJson> FromJson for Vec<T> {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        let Value::Array(items) = value else { return Err(JsonError::expected("a list", &value)) };
-        let mut read = Self::with_capacity(items.len());
-        for (index, item) in items.into_iter().enumerate() {
-            match T::from_json(item) {
-                Ok(item) => read.push(item),
-                Err(error) => return Err(error.at(&["[", &index.to_string(), "]"].concat())),
+    fn blank(_: &Reading) -> Self {
+        Self::new()
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        let items = reading.list(value);
+        self.reserve_exact(items.len());
+        for item in items {
+            let index = self.len();
+            self.push(T::blank(reading));
+            if let Some(slot) = self.last_mut() {
+                slot.read(item, reading);
+            }
+            if let Some(error) = reading.error.take() {
+                reading.error = Some(error.at(&["[", &index.to_string(), "]"].concat()));
+                return;
             }
         }
-        Ok(read)
     }
 }
 
 impl<T: FromJson> FromJson for Box<T> {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        T::from_json(value).map(Self::new)
+    fn blank(reading: &Reading) -> Self {
+        Self::new(T::blank(reading))
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        T::read(self, value, reading);
     }
 }
 
 impl FromJson for Map<String, Value> {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        Fields::of(value).map(|fields| fields.left)
+    fn blank(_: &Reading) -> Self {
+        Self::new()
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        *self = reading.object(value);
     }
 }
 
 impl<T: FromJson> FromJson for BTreeMap<String, T> {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        let mut read = Self::new();
-        for (key, value) in Fields::of(value)?.left {
-            let item = T::from_json(value).map_err(|error| error.at(&key))?;
-            read.insert(key, item);
+    fn blank(_: &Reading) -> Self {
+        Self::new()
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        for (key, value) in reading.object(value) {
+            let mut item = T::blank(reading);
+            item.read(value, reading);
+            if let Some(error) = reading.error.take() {
+                reading.error = Some(error.at(&key));
+                return;
+            }
+            self.insert(key, item);
         }
-        Ok(read)
     }
 }
 
 /// As serde writes it: `{"Ok": …}` or `{"Err": …}`.
 impl<T: FromJson, E: FromJson> FromJson for Result<T, E> {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        match variant(value)? {
-            (name, Some(content)) if name == "Ok" => T::from_json(content).map(Ok),
-            (name, Some(content)) if name == "Err" => E::from_json(content).map(Err),
-            (name, _) => Err(JsonError::unknown(&name)),
+    fn blank(reading: &Reading) -> Self {
+        Ok(T::blank(reading))
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        let (name, content) = reading.variant(value);
+        match (name.as_str(), content) {
+            ("Ok", Some(content)) => {
+                if let Ok(read) = self {
+                    read.read(content, reading);
+                }
+            }
+            ("Err", Some(content)) => {
+                let mut error = E::blank(reading);
+                error.read(content, reading);
+                *self = Err(error);
+            }
+            _ => reading.unknown(&name),
         }
     }
 }
@@ -456,19 +589,25 @@ mod tests {
     use serde::{Deserialize, Serialize};
     use serde_json::{Value, json};
 
-    use super::{Fields, FromJson, JsonError, ToJson};
+    use super::{BTreeMap, FromJson, JsonError, ToJson};
 
     #[test]
     fn the_path_of_what_is_wrong_is_told_from_the_root() {
-        let mut fields = Fields::of(json!({"a": [{"b": 1}, {"b": "x"}]})).unwrap();
-        assert_eq!(fields.required::<Vec<std::collections::BTreeMap<String, u32>>>("a"), None);
-        let error = fields.finish().unwrap_err();
+        let read = |value| <BTreeMap<String, Vec<BTreeMap<String, u32>>>>::from_json(value);
+        let error = read(json!({"a": [{"b": 1}, {"b": "x"}]})).unwrap_err();
         assert_eq!(error.to_string(), "a[1].b: a whole number expected, not a text");
         assert_eq!(error.path(), "a[1].b");
-        let mut fields = Fields::of(json!({})).unwrap();
-        assert_eq!((fields.required::<u32>("n"), fields.required::<u32>("m")), (None, None));
-        assert_eq!(fields.finish().unwrap_err().to_string(), "n: missing", "the first counts");
-        assert_eq!(Fields::of(json!({})).unwrap().required::<Option<u32>>("n"), Some(None));
+        assert!(read(json!({"a": [{"b": 1}, {"b": 2}]})).is_ok());
+
+        #[derive(Debug, PartialEq, FromJson)]
+        struct Two {
+            n: u32,
+            m: u32,
+            o: Option<u32>,
+        }
+        let error = Two::from_json(json!({})).unwrap_err();
+        assert_eq!(error.to_string(), "n: missing", "the first counts");
+        assert_eq!(Two::from_json(json!({"n": 1, "m": 2})), Ok(Two { n: 1, m: 2, o: None }));
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn write_fields(case: Option<Case>, fields: &FieldsNamed) -> Result<TokenStream>
         let Some(ident) = &field.ident else { continue };
         let (plain, local) = (ident.to_string(), format_ident!("field_{}", ident));
         let key = own.rename.unwrap_or_else(|| case.map_or_else(|| plain.clone(), |case| case.field(&plain)));
-        let write = quote!(object.put(#key, ::panelot_base::json::ToJson::to_json(#local)););
+        let write = quote!(object.field(#key, #local););
         writes.push(match own.skip_if {
             Some(skip) => quote!(if !#skip(#local) { #write }),
             None => write,
@@ -113,7 +113,7 @@ fn write_external(attributes: &Attributes, variant: &Variant) -> Result<TokenStr
         Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Ok(quote! {
             Self::#ident(inner) => {
                 let mut outer = ::panelot_base::json::Object::new();
-                outer.put(#name, ::panelot_base::json::ToJson::to_json(inner));
+                outer.field(#name, inner);
                 outer.into_value()
             }
         }),
@@ -125,7 +125,7 @@ fn write_external(attributes: &Attributes, variant: &Variant) -> Result<TokenStr
                     let mut object = ::panelot_base::json::Object::new();
                     #write
                     let mut outer = ::panelot_base::json::Object::new();
-                    outer.put(#name, object.into_value());
+                    outer.field(#name, &object.into_value());
                     outer.into_value()
                 }
             })

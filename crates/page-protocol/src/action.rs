@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use panelot_base::json::{FromJson, JsonError, ToJson, Value};
+use panelot_base::json::{FromJson, JsonError, Reading, ToJson, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -75,8 +75,14 @@ impl ToJson for ElementRef {
 }
 
 impl FromJson for ElementRef {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        Self::new(String::from_json(value)?).map_err(|error| JsonError::new(error.to_string()))
+    fn blank(_: &Reading) -> Self {
+        Self(String::new())
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        let read = String::from_json(value);
+        let read = read.and_then(|text| Self::new(text).map_err(|error| JsonError::new(error.to_string())));
+        reading.set(self, read);
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use panelot_base::Timestamp;
-use panelot_base::json::{FromJson, JsonError, ToJson};
+use panelot_base::json::{FromJson, JsonError, Reading, ToJson};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -50,9 +50,16 @@ impl ToJson for RequestId {
 }
 
 impl FromJson for RequestId {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        Self::new(String::from_json(value)?)
-            .ok_or_else(|| JsonError::new("a request id has 1 to 128 printable ASCII characters"))
+    fn blank(_: &Reading) -> Self {
+        Self(String::new())
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        let read = String::from_json(value).and_then(|text| {
+            Self::new(text)
+                .ok_or_else(|| JsonError::new("a request id has 1 to 128 printable ASCII characters"))
+        });
+        reading.set(self, read);
     }
 }
 

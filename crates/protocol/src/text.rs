@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use panelot_base::json::{FromJson, JsonError, ToJson, Value};
+use panelot_base::json::{FromJson, JsonError, Reading, ToJson, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -60,9 +60,17 @@ impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
 }
 
 impl<const MAX: usize> FromJson for Text<MAX> {
-    fn from_json(value: Value) -> Result<Self, JsonError> {
-        Self::new(String::from_json(value)?)
-            .ok_or_else(|| JsonError::new(["text of at most ", &MAX.to_string(), " bytes expected"].concat()))
+    fn blank(_: &Reading) -> Self {
+        Self(String::new())
+    }
+
+    fn read(&mut self, value: Value, reading: &mut Reading) {
+        let read = String::from_json(value).and_then(|text| {
+            Self::new(text).ok_or_else(|| {
+                JsonError::new(["text of at most ", &MAX.to_string(), " bytes expected"].concat())
+            })
+        });
+        reading.set(self, read);
     }
 }
 
