@@ -10,15 +10,15 @@ import { enlist, prefetch } from "./prefetch.js";
 import { isTrap } from "./trap.js";
 
 // Under way while the listeners are registered; for the first instance only.
+const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
 const load = () => fetch(chrome.runtime.getURL("background/panelot_background_bg.wasm"));
-let wasm = load(), prefetched = prefetch();
+let wasm = load(), enlisted = enlist(TRAPS_KEY), prefetched = prefetch();
 const EVENTS = [ // only what the module uses: each of them wakes the worker, and costs at every start
   "runtime.onInstalled", "runtime.onStartup", "alarms.onAlarm", "tabs.onRemoved", "tabs.onUpdated", "tabs.onReplaced",
   "webNavigation.onCommitted", "webNavigation.onDOMContentLoaded", "webNavigation.onErrorOccurred",
 ];
-const TRAPS_KEY = "panelot_traps"; // in storage.session: thread id -> traps in this browser session
 const TRAPS_TO_QUARANTINE = 2, FAILURES_TO_STOP = 3, FAILURE_WINDOW_MS = 60_000; // failures: boots, traps of no thread
-const RETRY_STEP_MS = 500; // a database that another version holds may be free a moment later
+const LATER_MS = 500, RETRY_STEP_MS = 500; // a database that another version holds may be free a moment later
 const FATAL = { type: "fatal.reload_required", submissionId: "boot", protocol: "panelot/engine-v1", schemaHash: "0" };
 
 let state = "booting"; // then "live"; after a trap "recovering" and "booting" again; in the end "stopped"
@@ -68,15 +68,15 @@ function deliver(kind, args) {
 }
 
 async function facts() {
-  const { counted, epoch, session } = await enlist(TRAPS_KEY);
+  const { counted, epoch, session } = await (enlisted ?? enlist(TRAPS_KEY));
+  enlisted = null;
   traps ??= counted;
   const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);
   return JSON.stringify({ quarantined, epoch, session, language: chrome.i18n.getUILanguage() });
 }
 
 async function boot() {
-  const number = ++boots;
-  state = "booting";
+  const number = ++boots; state = "booting";
   try {
     const reading = facts(); // while the wasm compiles
     if (loaded) { engine.__wbg_reset_state(); resetModels(); prefetched = undefined; }
@@ -87,10 +87,10 @@ async function boot() {
     // Not in the first turn: it need not wake a worker, for Chrome updates one that sleeps by itself.
     if (number === 1) chrome.runtime.onUpdateAvailable.addListener((...args) => forward("runtime.onUpdateAvailable", args));
     while (queue.length > 0 && state === "live") deliver(...queue.shift());
-    setTimeout(() => { // not in the way of the first answer
+    setTimeout(() => { // not in the way of the first answers
       chrome.sidePanel.setPanelBehavior({ openPanelOnActionClick: true }).catch(console.error);
       if (ports.size > 0) loadModels().catch(console.error); // whoever opens a view is likely to ask a model
-    });
+    }, LATER_MS);
   } catch (error) {
     if (number === boots) recover(error);
   }
