@@ -8,8 +8,9 @@ use panelot_protocol::snapshot::TurnKind;
 use panelot_records::node::TabIdentity;
 use panelot_records::run::RunError;
 use panelot_records::thread::TitleSource;
-use panelot_records::{Body, Environment, Run, RunState, Write};
+use panelot_records::{Body, Environment, NoticeKind, Run, RunState, Write};
 
+use super::model::error_details;
 use super::{Context, Draft, ThreadMachine};
 #[cfg(feature = "bugs")]
 use crate::bugs::{Bug, is_on};
@@ -108,16 +109,31 @@ impl ThreadMachine {
             };
             let Some(id) = next.map(|run| run.id.clone()) else { return };
             if let Err(refused) = self.begin(context, draft, &id) {
-                if let Some(run) = self.run_mut(&id) {
-                    run.error = Some(RunError {
-                        code: code_text(refused.code),
-                        message: refused.message,
-                        provider: None,
-                    });
-                }
-                self.set_state(&id, RunState::Failed);
+                self.fail_queued(context, draft, &id, refused);
             }
         }
+    }
+
+    /// A message that cannot begin was acknowledged: it stays in the conversation, with the reason.
+    fn fail_queued(&mut self, context: &Context<'_>, draft: &mut Draft, id: &RunId, refused: Refused) {
+        self.place_message(context, draft, id);
+        let error = RunError { code: code_text(refused.code), message: refused.message, provider: None };
+        let details = error_details(&error);
+        self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::ModelError, details });
+        if let Some(run) = self.run_mut(id) {
+            run.error = Some(error);
+        }
+        self.set_state(id, RunState::Failed);
+    }
+
+    /// Makes the entry of a message that has waited its turn.
+    fn place_message(&mut self, context: &Context<'_>, draft: &mut Draft, id: &RunId) {
+        let Some(run) = self.run_mut(id) else { return };
+        let text = run.queued_text.take().unwrap_or_default();
+        let (default_tab, submission) = (run.default_tab.clone(), run.submission.clone());
+        self.name_by_first_line(&text);
+        self.append(draft, context.now, id, Body::User { text, default_tab, submission, steered: false });
+        self.thread.stats.turns += 1;
     }
 
     fn begin(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId) -> Result<(), Refused> {
@@ -135,12 +151,8 @@ impl ThreadMachine {
         run.environment = Some(digest);
         run.token_limit = context.directory.settings.turn_token_budget;
         run.model = Some(model);
-        let text = run.queued_text.take().unwrap_or_default();
-        let (default_tab, submission) = (run.default_tab.clone(), run.submission.clone());
         self.set_state(id, RunState::Running);
-        self.name_by_first_line(&text);
-        self.append(draft, context.now, id, Body::User { text, default_tab, submission, steered: false });
-        self.thread.stats.turns += 1;
+        self.place_message(context, draft, id);
         self.announce_turn(context, draft, id);
         self.call_model(context, draft, id, Vec::new(), 1);
         Ok(())

@@ -9,7 +9,7 @@ use panelot_provider::{ErrorKind, ProviderError, Reason, Response, retry};
 use panelot_records::node::{StoredCall, Usage};
 use panelot_records::run::RunError;
 use panelot_records::{Batch, Body, Call, CallState, NoticeKind, RunState};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Context, Draft, LiveModel, ThreadMachine};
 use crate::input::ModelInput;
@@ -338,7 +338,7 @@ impl ThreadMachine {
         error: RunError,
     ) {
         self.abandon_model(context.now, draft, id);
-        let details = json!({"code": error.code, "message": error.message, "provider": error.provider});
+        let details = error_details(&error);
         self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::ModelError, details });
         if let Some(run) = self.run_mut(id) {
             run.error = Some(error);
@@ -372,6 +372,11 @@ pub(super) const fn item_kind(purpose: &Purpose) -> ItemKind {
         Purpose::Answer(_) | Purpose::Given(_) => ItemKind::AssistantMessage,
         Purpose::Summary(_) => ItemKind::Summary,
     }
+}
+
+/// What the conversation says of a run's error.
+pub(super) fn error_details(error: &RunError) -> Value {
+    json!({"code": error.code, "message": error.message, "provider": error.provider})
 }
 
 fn proposed(call: &StoredCall) -> Call {
