@@ -78,8 +78,10 @@ pub struct Engine {
     directory: Directory,
     clients: SortedMap<ConnectionHandle, Client>,
     machines: SortedMap<ThreadId, ThreadMachine>,
-    /// The number of the newest event of each thread that was ever awake; from 1.
+    /// The number of the newest event of each thread that is awake or watched; from 1.
     sequences: SortedMap<ThreadId, u64>,
+    /// The highest number of the threads that went to sleep: one that wakes goes on from here, never below.
+    sequence_floor: u64,
     directory_sequence: u64,
     quarantined: SortedSet<ThreadId>,
     /// Threads whose machine was dropped: views may have missed events of theirs.
@@ -137,6 +139,7 @@ impl Engine {
             clients: SortedMap::new(),
             machines: SortedMap::new(),
             sequences: SortedMap::new(),
+            sequence_floor: 1,
             directory_sequence: 1,
             quarantined: boot.quarantined,
             dropped: SortedSet::new(),
@@ -217,7 +220,12 @@ impl Engine {
         self.sweep.iter_mut().for_each(retention::Sweep::lose_sight);
         self.dropped.insert(thread.clone());
         // What was numbered and never sent is a gap that views see, and they subscribe anew.
-        *self.sequences.get_or_insert_with(thread.clone(), || 1) += 1;
+        *self.sequence_of(thread) += 1;
+    }
+
+    fn sequence_of(&mut self, thread: &ThreadId) -> &mut u64 {
+        let floor = self.sequence_floor;
+        self.sequences.get_or_insert_with(thread.clone(), || floor)
     }
 
     /// Takes in anew what is not of one thread, after a commit failed. Of `stored` only that is used.
@@ -414,9 +422,10 @@ impl Engine {
 
     /// Numbers an event of a thread and addresses it.
     fn publish(&mut self, thread: &ThreadId, event: Event) -> Option<Effect> {
-        let sequence = self.sequences.get_or_insert_with(thread.clone(), || 1);
+        let sequence = self.sequence_of(thread);
         *sequence += 1;
-        let stream = StreamCursor { thread_id: thread.clone(), epoch: self.epoch, sequence: *sequence };
+        let sequence = *sequence;
+        let stream = StreamCursor { thread_id: thread.clone(), epoch: self.epoch, sequence };
         let to: Audience = self
             .clients
             .iter()
@@ -490,6 +499,12 @@ impl Engine {
         let watched: SortedSet<&ThreadId> =
             self.clients.values().filter_map(|client| client.subscribed.as_ref()).collect();
         self.machines.retain(|thread, machine| !machine.is_idle() || watched.contains(thread));
+        let (machines, floor) = (&self.machines, &mut self.sequence_floor);
+        self.sequences.retain(|thread, sequence| {
+            let stays = machines.contains_key(thread) || watched.contains(thread);
+            *floor = (*floor).max(*sequence);
+            stays
+        });
     }
 }
 

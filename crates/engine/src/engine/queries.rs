@@ -77,8 +77,8 @@ impl Engine {
         submission: &SubmissionId,
         thread: &ThreadId,
     ) -> Option<Effect> {
+        let sequence = *self.sequence_of(thread);
         let machine = self.machines.get(thread)?;
-        let sequence = *self.sequences.get_or_insert_with(thread.clone(), || 1);
         let event = Event::ThreadSnapshot(ThreadSnapshotEvent {
             submission_id: submission.clone(),
             thread_id: thread.clone(),
