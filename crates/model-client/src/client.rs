@@ -17,6 +17,8 @@ use crate::world::{Answer, Body, Network, NetworkError, World};
 const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of a list of models that are read.
 const LIST_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How long the rest of an answer that is no stream may take: it is small and was ready with its head.
+const BODY_TIMEOUT_MS: u64 = 10_000;
 
 /// Calls models over a [`World`].
 pub struct Client<W> {
@@ -27,6 +29,22 @@ impl<W: World> Client<W> {
     /// A client over `world`.
     pub const fn new(world: W) -> Self {
         Self { world }
+    }
+
+    /// A body's beginning, whatever becomes of the rest.
+    async fn read_up_to(&self, mut body: impl Body, max: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let deadline = self.world.sleep(BODY_TIMEOUT_MS);
+        pin_mut!(deadline);
+        while bytes.len() < max {
+            let chunk = body.chunk();
+            pin_mut!(chunk);
+            match select(chunk, deadline.as_mut()).await {
+                Either::Left((Ok(Some(mut chunk)), _)) => bytes.append(&mut chunk),
+                Either::Left((Ok(None) | Err(_), _)) | Either::Right(_) => break,
+            }
+        }
+        bytes
     }
 
     /// Waits for an answer's head, but not for ever.
@@ -58,7 +76,7 @@ impl<W: World> Client<W> {
         let sent = self.world.network().send(wire.encode(request, endpoint));
         let answer = self.within_time(wait, sent, endpoint).await?;
         if !(200..300).contains(&answer.head.status) {
-            let body = read_up_to(answer.body, ERROR_BODY_BYTES_MAX).await;
+            let body = self.read_up_to(answer.body, ERROR_BODY_BYTES_MAX).await;
             return Err(http_error(&answer.head, &body, endpoint.key()));
         }
         let decoder = wire.decoder(&answer.head, endpoint);
@@ -71,7 +89,7 @@ impl<W: World> Client<W> {
     async fn list(&self, wire: Wire, endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
         let sent = self.world.network().send(wire.list_models(endpoint));
         let answer = self.within_time(verify::TIMEOUT_MS, sent, endpoint).await?;
-        let body = read_up_to(answer.body, LIST_BODY_BYTES_MAX).await;
+        let body = self.read_up_to(answer.body, LIST_BODY_BYTES_MAX).await;
         wire.read_models(&answer.head, &body, endpoint)
     }
 }
@@ -126,16 +144,4 @@ fn endpoint(base_url: &str, key: Secret) -> Result<Endpoint, ProviderError> {
         told.upstream_message = Some(error.to_string());
         told
     })
-}
-
-/// A body's beginning, whatever becomes of the rest.
-async fn read_up_to(mut body: impl Body, max: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while bytes.len() < max {
-        match body.chunk().await {
-            Ok(Some(mut chunk)) => bytes.append(&mut chunk),
-            Ok(None) | Err(_) => break,
-        }
-    }
-    bytes
 }
