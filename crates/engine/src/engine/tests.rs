@@ -345,3 +345,184 @@ fn a_sweep_ends_with_the_grants_of_earlier_browser_sessions() {
     let key = panelot_records::Key::grant(&ThreadId::new("thread").unwrap(), "click", "https://shop.test");
     assert_eq!((slices, writes), (4, vec![Write::Delete(key)]));
 }
+
+fn commits(steps: &[Step]) -> Vec<&panelot_records::Commit> {
+    steps.iter().filter_map(|step| step.commit.as_ref()).collect()
+}
+
+/// The records that a commit puts, by name.
+fn puts(commit: &panelot_records::Commit) -> Vec<&'static str> {
+    let name = |write: &Write| match write {
+        Write::Put(Record::Thread(_)) => Some("thread"),
+        Write::Put(Record::Run(_)) => Some("run"),
+        Write::Put(Record::Approval(_)) => Some("approval"),
+        Write::Put(Record::Receipt(_)) => Some("receipt"),
+        Write::Put(Record::Node(node)) => Some(match node.body {
+            Body::User { .. } => "message",
+            Body::Assistant { .. } => "answer",
+            Body::ToolResult { .. } => "result",
+            Body::Decision { .. } => "decision",
+            _ => "other node",
+        }),
+        _ => None,
+    };
+    let mut names: Vec<_> = commit.writes.iter().filter_map(name).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_last_answer_and_the_end_of_its_run_are_one_commit_before_anybody_hears_of_it() {
+    let (mut engine, _) = Engine::new(boot(Vec::new()));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let made = op(&mut engine, "new", json!({"type": "thread.create", "input": {"text": "hi"}}));
+    assert_eq!(commits(&made).len(), 1);
+    assert_eq!(puts(commits(&made)[0]), ["message", "receipt", "run", "thread"]);
+    let (call, thread) = (model_calls(&made).pop().unwrap(), made[0].threads[0].clone());
+    let usage = panelot_provider::Usage { input: 3, output: 2, cache_read: 0, cache_write: 0 };
+    let response = panelot_provider::Response {
+        text: "Hello.".into(),
+        reasoning: String::new(),
+        tool_calls: Vec::new(),
+        usage: Some(usage),
+        vendor: Default::default(),
+        stop_reason: panelot_provider::StopReason::End,
+    };
+    let event = ModelInput::Completed(response);
+    let ended = engine.handle(NOW, Input::Model { thread, call, event });
+    assert_eq!(commits(&ended).len(), 1);
+    assert_eq!(puts(commits(&ended)[0]), ["answer", "run", "thread"]);
+    let run = written_run(&ended).unwrap();
+    assert_eq!(
+        (run.state, run.stop_reason.as_deref(), run.usage.input),
+        (RunState::Completed, Some("end"), 3)
+    );
+    let tells = |step: &Step| {
+        events(std::slice::from_ref(step)).iter().any(|it| matches!(it, Event::TurnComplete(_)))
+    };
+    assert!(
+        ended.iter().all(|step| !tells(step) || step.commit.is_some()),
+        "it is told by what waits for the commit"
+    );
+}
+
+/// An engine in which a click waits for the person, and the steps that asked for it.
+fn asking() -> (Engine, Vec<Step>) {
+    let click =
+        panelot_records::StoredCall { arguments: "{\"ref\": \"k7q2-1\"}".into(), ..stored_call("click") };
+    let (mut engine, _) = engine_with(head_with_batch(vec![click], CallState::Proposed));
+    op(&mut engine, "follow", json!({"type": "thread.subscribe", "threadId": "thread"}));
+    let target = panelot_tools::Target {
+        tab_id: 7,
+        frame_id: 0,
+        document_id: Some("doc".into()),
+        url: "https://shop.test/".into(),
+        origin: "https://shop.test".into(),
+        title: "Shop".into(),
+    };
+    let facts =
+        panelot_tools::TargetFacts { target: Some(target), host_access: panelot_tools::HostAccess::Granted };
+    let asked = engine.handle(
+        NOW,
+        Input::Target {
+            thread: ThreadId::new("thread").unwrap(),
+            item: ItemId::new("call").unwrap(),
+            phase: TargetPhase::Judge,
+            found: Ok(facts),
+        },
+    );
+    (engine, asked)
+}
+
+#[test]
+fn a_question_is_stored_with_its_run_before_any_view_hears_of_it() {
+    let (_, asked) = asking();
+    assert_eq!(commits(&asked).len(), 1);
+    assert_eq!(puts(commits(&asked)[0]), ["approval", "run", "thread"]);
+    let step = asked.iter().find(|step| step.commit.is_some()).unwrap();
+    let told = events(std::slice::from_ref(step));
+    assert!(told.iter().any(|event| matches!(event, Event::ApprovalRequest(_))), "{told:?}");
+    assert_eq!(written_run(&asked).unwrap().state, RunState::WaitingApproval);
+}
+
+#[test]
+fn an_answer_to_a_question_and_all_that_it_ends_are_one_commit_with_its_receipt() {
+    for (kind, all) in [
+        ("accept", vec!["approval", "decision", "receipt", "run", "thread"]),
+        ("decline", vec!["approval", "decision", "receipt", "result", "run", "thread"]),
+        ("cancel", vec!["approval", "decision", "receipt", "result", "run", "thread"]),
+    ] {
+        let (mut engine, asked) = asking();
+        let question = events(&asked).into_iter().find_map(|event| match event {
+            Event::ApprovalRequest(it) => Some(it.approval.approval_id),
+            _ => None,
+        });
+        let answer = json!({"type": "approval.response", "threadId": "thread", "approvalId": question.unwrap(), "decision": {"kind": kind}});
+        let steps = op(&mut engine, "answer", answer);
+        assert_eq!(commits(&steps).len(), 1, "{kind}");
+        assert_eq!(puts(commits(&steps)[0]), all, "{kind}");
+    }
+}
+
+#[test]
+fn a_handshake_that_names_a_thread_that_is_gone_is_answered_and_nothing_else_is_said() {
+    let (mut engine, _) = Engine::new(boot(Vec::new()));
+    engine.handle(NOW, Input::Connected(VIEW));
+    let answers = initialize(&mut engine, Some("gone"));
+    assert!(matches!(answers.as_slice(), [Event::Initialized(_)]), "{answers:?}");
+}
+
+#[test]
+fn a_subscription_that_fails_leaves_the_one_before() {
+    let (mut engine, _) = Engine::new(boot(Vec::new()));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let made = op(&mut engine, "new", json!({"type": "thread.create", "input": {"text": "hi"}}));
+    let (call, thread) = (model_calls(&made).pop().unwrap(), made[0].threads[0].clone());
+    let refused = events(&op(&mut engine, "gone", json!({"type": "thread.subscribe", "threadId": "gone"})));
+    let Some(Event::Error(error)) = refused.first() else { unreachable!() };
+    assert_eq!(error.error.code, ErrorCode::ThreadNotFound);
+    assert_eq!(error.submission_id.as_ref().map(SubmissionId::as_str), Some("gone"));
+    let event = ModelInput::Delta { text: "word".into(), reasoning: String::new() };
+    let heard = events(&engine.handle(NOW, Input::Model { thread, call, event }));
+    assert!(heard.iter().any(|event| matches!(event, Event::ItemDelta(_))), "{heard:?}");
+}
+
+#[test]
+fn a_tool_that_an_update_took_away_fails_its_call_alone_and_leaves_a_dispatched_one_in_doubt() {
+    let (_, steps) = engine_with(head_with_batch(vec![stored_call("teleport")], CallState::Proposed));
+    assert_eq!(puts(commits(&steps)[0]), ["result", "run", "thread"]);
+    assert_eq!(model_calls(&steps).len(), 1, "the model reads it and goes on");
+    let state = CallState::Dispatched { attempt: 1, at: NOW };
+    let (_, steps) = engine_with(head_with_batch(vec![stored_call("teleport")], state));
+    assert_eq!(written_run(&steps).unwrap().state, RunState::PausedUncertain);
+}
+
+#[test]
+fn what_is_kept_of_threads_that_sleep_does_not_grow_and_their_numbers_go_on() {
+    let (mut engine, _) = Engine::new(boot(Vec::new()));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let mut threads = Vec::new();
+    for number in 0..5 {
+        let made = op(&mut engine, &format!("new-{number}"), json!({"type": "thread.create"}));
+        threads.push(made[0].threads[0].clone());
+        let rename = json!({"type": "thread.update", "threadId": threads[number], "title": "x"});
+        op(&mut engine, &format!("name-{number}"), rename);
+    }
+    assert_eq!((engine.machines.len(), engine.sequences.len()), (1, 1), "only the one that is watched");
+    let highest = engine.sequence_floor.max(engine.sequences.values().copied().max().unwrap());
+    let head = ThreadHead {
+        thread: Thread { id: threads[0].clone(), ..thread(Vec::new(), None) },
+        runs: Vec::new(),
+        approvals: Vec::new(),
+        page: Vec::new(),
+        has_older: false,
+        is_cut: false,
+        leaf_lost: false,
+    };
+    engine.handle(NOW, Input::Loaded { thread: threads[0].clone(), head: Some(Box::new(head)) });
+    op(&mut engine, "back", json!({"type": "thread.subscribe", "threadId": threads[0]}));
+    assert!(engine.sequences.get(&threads[0]).is_some_and(|number| *number > 1 && *number <= highest + 1));
+}

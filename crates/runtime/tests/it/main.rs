@@ -14,6 +14,7 @@ mod faults;
 mod kills;
 mod mirror;
 mod pace;
+mod promises;
 mod protocol;
 mod queue;
 mod random;

@@ -16,6 +16,18 @@ fn a_page_of_another_version_is_told_to_reload_and_disconnected() {
     assert_eq!(inbox[0]["type"], "fatal.reload_required");
     assert_eq!(inbox[0]["schemaHash"], SCHEMA_HASH);
     assert_eq!(inbox[1]["type"], "(closed)");
+    world.connect_only(6);
+    world.send(
+        6,
+        json!({"type": "initialize", "protocol": "panelot/engine-v0", "schemaHash": SCHEMA_HASH, "clientId": "c"}),
+    );
+    world.run();
+    let inbox = world.take(6);
+    assert_eq!(
+        (&inbox[0]["type"], &inbox[0]["protocol"]),
+        (&json!("fatal.reload_required"), &json!("panelot/engine-v0")),
+        "in the words of the page's own protocol"
+    );
 }
 
 #[test]
@@ -26,7 +38,8 @@ fn nothing_but_a_ping_is_done_before_the_handshake() {
     let create = world.send(5, json!({"type": "thread.create"}));
     world.run();
     assert_eq!(world.seen(5, "pong").len(), 1);
-    assert_eq!(world.answer(5, &create)["type"], "error");
+    let refused = world.answer(5, &create);
+    assert_eq!((&refused["type"], &refused["retryable"]), (&json!("error"), &json!(true)));
     assert_eq!(world.seen(1, "directory.thread").len(), 0);
 }
 
@@ -45,6 +58,12 @@ fn what_is_no_operation_is_refused_with_its_reason() {
         assert_eq!(world.answer(1, id)["code"], "invalid_command", "{id}");
     }
     assert!(world.answer(1, "b")["message"].as_str().unwrap().contains("input.text"));
+    world.take(1);
+    world.send_raw(1, &json!({"type": 7, "submissionId": {"not": "an id"}}));
+    world.send(1, json!({"type": "ping", "submissionId": "alive"}));
+    world.run();
+    assert_eq!(world.seen(1, "error")[0]["error"]["code"], "invalid_command", "nobody to name, and yet told");
+    assert_eq!(world.seen(1, "pong").len(), 1);
 }
 
 #[test]
@@ -63,6 +82,13 @@ fn the_same_command_is_applied_once_and_answered_the_same_way_for_ever() {
     world.send(1, create);
     world.settle();
     assert_eq!(world.answer(1, "once"), first[0], "also after a restart");
+    // What the operation does not have is no part of its payload.
+    let mut more = json!({"type": "thread.create", "submissionId": "once", "input": {"text": "hi"}});
+    more["later"] = json!(1);
+    world.take(1);
+    world.send(1, more);
+    world.settle();
+    assert_eq!(world.answer(1, "once"), first[0]);
     let mut changed = json!({"type": "thread.create", "submissionId": "once", "input": {"text": "other"}});
     world.take(1);
     world.send(1, changed.clone());

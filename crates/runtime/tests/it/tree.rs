@@ -49,6 +49,7 @@ fn an_edited_message_begins_a_branch_and_every_view_sees_it_without_asking() {
     let told = world.seen(2, "thread.snapshot").pop().unwrap();
     assert_eq!(texts(&told["snapshot"]), ["Q1", "A1", "Q2 again"]);
     assert_eq!(told["snapshot"]["items"][2]["versions"], json!([3, 5]));
+    assert_eq!(told["snapshot"]["items"][0].get("versions"), None, "one that has no other version");
     let numbers: Vec<u64> = world.take(2).iter().filter_map(|it| it["stream"]["sequence"].as_u64()).collect();
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
     let now = world.snapshot(1, &thread);

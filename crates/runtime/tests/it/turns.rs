@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Chunk, Reply, World, click, kinds};
+use crate::world::{Chunk, PageTurn, Reply, World, click, kinds};
 
 fn approval_of(snapshot: &Value) -> Value {
     snapshot["pendingApprovals"][0].clone()
@@ -57,6 +57,7 @@ fn every_view_sees_the_same_numbered_events_and_one_that_joins_midway_misses_not
     world.open_view(2);
     let joined = world.snapshot(2, &thread);
     assert_eq!(joined["activeItems"][0]["text"], "one two ");
+    assert_eq!(joined["activeTurn"]["startedAt"], world.now() - 150);
     assert_eq!(
         kinds(&joined),
         ["user_message"],
@@ -175,11 +176,15 @@ fn a_question_that_nobody_answers_is_declined_by_its_deadline_once() {
     assert!(world.outside.alarm.get().is_some(), "the deadline wakes a sleeping worker");
     world.pass(299_000);
     assert_eq!(world.snapshot(1, &thread)["runs"][0]["state"], "waiting_approval");
+    let approval = approval_of(&world.snapshot(1, &thread));
     world.pass(2000);
     let snapshot = world.snapshot(1, &thread);
     assert_eq!(snapshot["pendingApprovals"], json!([]));
     assert_eq!(snapshot["items"][3]["body"]["outcome"], "declined");
     assert_eq!(world.outside.alarm.get(), None);
+    let late = respond(&mut world, 1, &thread, &approval, json!({"kind": "accept"}));
+    world.settle();
+    assert_eq!(world.answer(1, &late)["code"], "invalid_command");
     assert_eq!(world.writes(), [""; 0]);
 }
 
@@ -318,6 +323,8 @@ fn an_answer_that_breaks_off_keeps_its_words_and_says_so() {
     let said = &snapshot["items"][1]["body"];
     assert_eq!((&said["text"], &said["incomplete"]), (&json!("Half a "), &json!(true)));
     assert_eq!(snapshot["items"][2]["body"]["details"]["provider"]["kind"], "network");
+    let ended = world.seen(1, "item.complete");
+    assert_eq!((ended.len(), &ended[0]["ok"]), (1, &json!(false)), "what was begun is told to be over");
 }
 
 #[test]
@@ -363,6 +370,8 @@ fn reads_go_ahead_without_a_question_and_side_by_side() {
         Reply::calls(&[("tabs_list", json!({})), ("tabs_list", json!({}))]),
         Reply::text(&["Two tabs lists."]),
     ]);
+    // One after the other they would take twice as long, which is longer than is waited here.
+    *world.outside.page.borrow_mut() = Some(Box::new(|| PageTurn::Works(150)));
     let thread = world.ask("Which tabs?");
     world.settle();
     let snapshot = world.snapshot(1, &thread);

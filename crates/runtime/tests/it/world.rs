@@ -615,6 +615,11 @@ impl World {
         id
     }
 
+    /// Sends whatever this is.
+    pub(crate) fn send_raw(&self, view: u64, message: &Value) {
+        self.runtime.receive(ConnectionHandle(view), message);
+    }
+
     /// Something happens in a tab.
     pub(crate) fn page_signal(&self, tab: u32, signal: PageSignal) {
         self.runtime.page_signal(tab, signal);

@@ -297,6 +297,8 @@ fn a_deleted_thread_leaves_a_draft() {
     rig.message(engine.directory(Event::ThreadDeleted(ThreadDeleted { deleted_thread_id: thread("t") }), 2));
     assert_eq!((rig.model().thread.id.as_ref(), rig.changed_thread.as_slice()), (None, [None].as_slice()));
     let sent = rig.last_sent("thread.delete");
+    rig.message(engine.snapshot(&sent.submission_id));
+    assert_eq!(rig.model().thread.id, None, "a late snapshot brings nothing back");
     rig.message(engine.ack(&sent.submission_id));
     assert_eq!(rig.model().pending, []);
 }
@@ -356,6 +358,29 @@ fn an_approval_is_announced_answered_once_and_gone() {
     tell(&mut rig, &mut engine);
     assert_eq!(tool_state(&rig).0, ToolState::Ok);
     assert_eq!(rig.model().thread.entries().count(), 3, "message, answer, call");
+}
+
+#[test]
+fn a_refused_answer_leaves_the_question_to_be_answered_again() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("s"), "order");
+    engine.start_message();
+    engine.finish_message(1);
+    engine.ask();
+    let mut rig = connected(&engine);
+    let approval = rig.model().thread.approvals[0].approval_id.clone();
+    for _ in 0..2 {
+        rig.command(Command::Answer { approval: approval.clone(), decision: ApprovalDecision::Accept });
+        let sent = rig.last_sent("approval.response");
+        assert_eq!(
+            rig.model().thread.approvals.len(),
+            1,
+            "the card stays until the engine says that it is over"
+        );
+        rig.message(Engine::reject(&sent.submission_id, "storage_failed"));
+        assert!(!rig.model().is_pending(&CommandKind::Answer(approval.clone())));
+    }
+    assert_eq!(rig.model().thread.approvals.len(), 1);
 }
 
 #[test]
