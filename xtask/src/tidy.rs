@@ -4,6 +4,7 @@
 //! what is wrong, and what to do.
 
 mod documents;
+mod evidence;
 mod extension;
 mod layers;
 mod sources;
@@ -43,6 +44,7 @@ const RULES: &[Rule] = &[
     ("architecture", documents::check_architecture),
     ("links", documents::check_links),
     ("locales", documents::check_locales),
+    ("evidence", evidence::check),
     ("extension", extension::check),
 ];
 

@@ -20,6 +20,7 @@ const BOOT_SCRIPT: &str = "background.js";
 pub(super) fn check(repository: &Repository, problems: &mut Vec<String>) -> Result<()> {
     let shipped = repository.read("extension/manifest.json")?;
     problems.extend(manifest_difference(&shipped, &build::test_manifest(&shipped)?)?);
+    problems.extend(late_listeners(&repository.read("extension/background.js")?));
     problems.extend(failpoints_by_default()?);
     problems.extend(bugs_elsewhere(&build::metadata()?));
     problems.extend(problems_of_shipped()?);
@@ -73,6 +74,34 @@ fn manifest_difference(shipped: &str, test: &str) -> Result<Vec<String>> {
         problems.push("the test manifest differs by more than one host permission".to_owned());
     }
     Ok(problems)
+}
+
+/// What of the boot script would miss the event that wakes the worker: Chrome delivers that one to listeners that were
+/// registered in the script's first turn.
+fn late_listeners(script: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut in_table = false;
+    for line in script.lines() {
+        let is_outside = !line.starts_with([' ', '}']);
+        if is_outside {
+            in_table = line.starts_with("for (const kind of EVENTS)");
+        }
+        // A worker that sleeps is updated by Chrome itself, and need not hear of it.
+        let wakes =
+            line.contains("chrome") && line.contains(".addListener(") && !line.contains("onUpdateAvailable");
+        if wakes && !is_outside && !in_table {
+            problems.push(format!("{BOOT_SCRIPT} registers a listener late: {}", line.trim()));
+        }
+        if is_outside && line.contains("await ") && !line.starts_with("//") && !line.starts_with("async ") {
+            problems.push(format!("{BOOT_SCRIPT} waits before its first turn is over: {line}"));
+        }
+    }
+    if !script.contains("\nfor (const kind of EVENTS) {\n  const [space, event] = kind.split(\".\");\n  chrome[space][event].addListener(")
+        || !script.contains("\nchrome.runtime.onConnect.addListener(")
+    {
+        problems.push(format!("{BOOT_SCRIPT} does not register the events of its table in its first turn"));
+    }
+    problems
 }
 
 /// Only the simulator may turn the deliberate bugs on, and only when it is asked to.
@@ -156,6 +185,26 @@ fn background_contains(extension: &Path, text: &str) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_boot_script_listens_in_its_first_turn() {
+        let script = project::read(&project::root().join("extension/background.js")).unwrap();
+        assert_eq!(late_listeners(&script), [""; 0]);
+        for (place, instead) in [
+            ("\nfor (const kind of EVENTS) {", "\nif (ready) for (const kind of EVENTS) {"),
+            (
+                "\nchrome.runtime.onConnect.addListener(",
+                "\nload().then(() =>\n  chrome.runtime.onConnect.addListener(",
+            ),
+            ("\nlet state = ", "\nawait load();\nlet state = "),
+            (
+                "\n    await engine.start",
+                "\n    chrome.alarms.onAlarm.addListener(forward);\n    await engine.start",
+            ),
+        ] {
+            assert!(!late_listeners(&script.replace(place, instead)).is_empty(), "{instead}");
+        }
+    }
 
     #[test]
     fn only_the_one_host_permission_may_differ() {
