@@ -43,6 +43,7 @@ const RULES: &[Rule] = &[
     ("secrets", sources::check_secrets),
     ("architecture", documents::check_architecture),
     ("links", documents::check_links),
+    ("wire", documents::check_wire),
     ("locales", documents::check_locales),
     ("evidence", evidence::check),
     ("extension", extension::check),

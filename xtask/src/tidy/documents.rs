@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
+const WIRE: &str = "docs/protocol.md";
+const CONTRACT: &str = "crates/protocol/schema/manifest.json";
 /// Folders with one file or folder per language.
 const LOCALES: [&str; 2] = ["extension/_locales/", "crates/ui/locales/"];
 /// The language that the others are compared with.
@@ -71,6 +73,36 @@ fn links(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The page about the wire has a row for each operation and event of the recorded contract, and for no other.
+pub(super) fn check_wire(repository: &Repository, problems: &mut Vec<String>) -> Result<()> {
+    let contract: Value =
+        serde_json::from_str(&repository.read(CONTRACT)?).context("the contract is no JSON")?;
+    let kinds = ["ops", "events"].into_iter().filter_map(|kinds| contract.get(kinds)?.as_object());
+    let names: BTreeMap<String, ()> =
+        kinds.flat_map(|kinds| kinds.keys().cloned()).map(|name| (name, ())).collect();
+    let told = rows_of_types(&repository.read(WIRE)?).into_iter().map(|name| (name, ())).collect();
+    compare_keys((CONTRACT, WIRE), &names, &told, problems);
+    Ok(())
+}
+
+/// What stands first in the rows of tables whose first column is called `type`.
+fn rows_of_types(text: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    let mut in_table = false;
+    for line in text.lines() {
+        let first = line.strip_prefix("| ").and_then(|row| row.split(" |").next());
+        match first {
+            None if !line.starts_with('|') => in_table = false,
+            Some("type") => in_table = true,
+            Some(cell) if in_table => {
+                rows.extend(cell.strip_prefix('`').and_then(|cell| cell.strip_suffix('`')))
+            }
+            _ => {}
+        }
+    }
+    rows.into_iter().map(str::to_owned).collect()
 }
 
 /// A text's placeholders by its key.
@@ -200,6 +232,12 @@ mod tests {
     fn links_out_of_the_repository_and_in_code_are_no_links_to_files() {
         let text = "[a](docs/a.md#x) ![b](img/b.png \"t\") [c](https://c.example) `[d](d.md)`\n```\n[e](e.md)\n```\n[f](#g)";
         assert_eq!(links(text), ["docs/a.md#x", "img/b.png", "#g"]);
+    }
+
+    #[test]
+    fn operations_and_events_stand_in_tables_of_types() {
+        let text = "| type | what |\n| --- | --- |\n| `a.b` | x |\n| `ping` | y |\n\n| code | what |\n| --- | --- |\n| `c` | z |\n";
+        assert_eq!(rows_of_types(text), ["a.b", "ping"]);
     }
 
     #[test]
