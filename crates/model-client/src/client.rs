@@ -5,8 +5,8 @@ use futures_util::pin_mut;
 use panelot_base::Secret;
 use panelot_base::limits::MODEL_FIRST_BYTE_TIMEOUT_MS;
 use panelot_provider::{
-    Endpoint, EndpointError, ErrorKind, ProviderError, Reason, Request, Response, Wire, http_error,
-    network_error, verify,
+    Endpoint, EndpointError, ErrorKind, ProviderError, Reason, Request, Response, Wire, explained,
+    http_error, network_error, verify,
 };
 
 use crate::call::{Call, CallError, Delta, Models, Probe};
@@ -79,7 +79,7 @@ impl<W: World> Client<W> {
             let body = self.read_up_to(answer.body, ERROR_BODY_BYTES_MAX).await;
             return Err(http_error(&answer.head, &body, endpoint.key()));
         }
-        let decoder = wire.decoder(&answer.head, endpoint);
+        let decoder = wire.decoder(&answer.head, endpoint).for_request(request);
         Stream::new(&self.world, asked.thread, decoder, deltas, wait)
             .answer(answer.body, endpoint.key())
             .await
@@ -116,7 +116,8 @@ impl<W: World> Models for Client<W> {
             .map_err(|error| CallError::Ours(format!("the conversation cannot be sent: {error}")))?;
         let endpoint = endpoint(&base_url, key)?;
         let asked = Asked { thread: Some(&thread), wire, request: &request, endpoint: &endpoint };
-        Ok(self.stream(asked, MODEL_FIRST_BYTE_TIMEOUT_MS, deltas).await?)
+        let answer = self.stream(asked, MODEL_FIRST_BYTE_TIMEOUT_MS, deltas).await;
+        Ok(answer.map_err(|error| explained(error, &endpoint))?)
     }
 
     async fn verify(&self, probe: Probe, key: Secret) -> Result<Vec<String>, CallError> {
@@ -128,11 +129,12 @@ impl<W: World> Models for Client<W> {
             _ => model,
         };
         if model.is_empty() {
-            return Ok(listed?);
+            return Ok(listed.map_err(|error| explained(error, &endpoint))?);
         }
         let request = verify::request(&model);
         let asked = Asked { thread: None, wire, request: &request, endpoint: &endpoint };
-        verify::read(self.stream(asked, verify::TIMEOUT_MS, Box::new(drop)).await)?;
+        let answer = self.stream(asked, verify::TIMEOUT_MS, Box::new(drop)).await;
+        verify::read(answer).map_err(|error| explained(error, &endpoint))?;
         Ok(listed.unwrap_or_default())
     }
 }

@@ -1,17 +1,36 @@
 //! Where a provider is, and the rules for what a person may type there.
 
 use panelot_base::{SafeUrl, Secret, WebAddress};
+use serde_json::{Map, Value};
+
+use crate::http::{HeaderValue, HttpRequest, Method};
+use crate::quirks::Quirks;
 
 /// Characters of a base URL.
 const URL_CHARS_MAX: usize = 2048;
-/// The end of a full chat-completions address, which people paste instead of the base.
-const COMPLETIONS: &str = "/chat/completions";
+/// The ends of full addresses, which people paste instead of the base. What is before them is taken literally.
+const FULL: [&str; 3] = ["/chat/completions", "/messages", "/responses"];
+/// Headers of one connection. Gateways want one or two.
+const HEADERS_MAX: usize = 20;
+/// Bytes of one header's value; browsers and servers end at some thousands.
+const HEADER_BYTES_MAX: usize = 8192;
 
 /// A provider's address and credential, checked once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     base: Base,
     key: Secret,
+    quirks: Quirks,
+    headers: Vec<(String, Secret)>,
+}
+
+/// How a wire shows the credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Auth {
+    /// `authorization: Bearer`.
+    Bearer,
+    /// `x-api-key`, with what Anthropic wants of a browser.
+    Anthropic,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -47,6 +66,9 @@ pub enum EndpointError {
     /// A part after `#`.
     #[error("the address must not contain a fragment")]
     Fragment,
+    /// A header's name or value is none that HTTP allows, or there are more than 20.
+    #[error("a header's name or value is not valid")]
+    Header,
 }
 
 impl Endpoint {
@@ -92,7 +114,94 @@ impl Endpoint {
             path: base_path(address.path()),
             query: address.query().to_owned(),
         };
-        Ok(Self { base, key })
+        Ok(Self { base, key, quirks: Quirks::default(), headers: Vec::new() })
+    }
+
+    /// The same endpoint with what its server wants differently.
+    #[must_use]
+    pub const fn with_quirks(mut self, quirks: Quirks) -> Self {
+        self.quirks = quirks;
+        self
+    }
+
+    /// The same endpoint with headers of the person's own, which replace ours of the same name.
+    ///
+    /// # Errors
+    /// [`EndpointError::Header`].
+    pub fn with_headers(mut self, headers: Vec<(String, Secret)>) -> Result<Self, EndpointError> {
+        let is_token = |name: &str| {
+            !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+        };
+        let is_value = |value: &str| {
+            value.len() <= HEADER_BYTES_MAX && !value.chars().any(|c| c.is_control() || u32::from(c) > 0xff)
+        };
+        let is_sound = |(name, value): &(String, Secret)| is_token(name) && is_value(value.expose());
+        if headers.len() > HEADERS_MAX || !headers.iter().all(is_sound) {
+            return Err(EndpointError::Header);
+        }
+        self.headers = headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+        Ok(self)
+    }
+
+    /// What its server wants differently.
+    #[must_use]
+    pub const fn quirks(&self) -> &Quirks {
+        &self.quirks
+    }
+
+    /// Whether the host is `domain` or below it.
+    pub(crate) fn is_at(&self, domain: &str) -> bool {
+        let host = self.base.origin.rsplit("://").next().unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default();
+        host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    }
+
+    /// Whether the server is on this computer.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        is_loopback(typed_host(self.base.origin.rsplit("://").next().unwrap_or_default()))
+    }
+
+    pub(crate) fn get(&self, path: &str, auth: Auth) -> HttpRequest {
+        HttpRequest {
+            method: Method::Get,
+            url: self.join(path),
+            headers: self.request_headers(auth),
+            body: None,
+        }
+    }
+
+    pub(crate) fn post(&self, path: &str, auth: Auth, body: Map<String, Value>) -> HttpRequest {
+        let mut headers = self.request_headers(auth);
+        if !headers.iter().any(|(name, _)| name == "content-type") {
+            headers.push(("content-type".to_owned(), HeaderValue::Plain("application/json".to_owned())));
+        }
+        let body = Some(Value::Object(body).to_string());
+        HttpRequest { method: Method::Post, url: self.join(path), headers, body }
+    }
+
+    /// The headers of every request. Without a key there is no credential: local servers refuse an empty one.
+    fn request_headers(&self, auth: Auth) -> Vec<(String, HeaderValue)> {
+        let plain = |name: &str, value: &str| (name.to_owned(), HeaderValue::Plain(value.to_owned()));
+        let mut headers = vec![plain("accept", "text/event-stream, application/json")];
+        let key = self.key.expose().trim();
+        if auth == Auth::Anthropic {
+            headers.push(plain("anthropic-version", "2023-06-01"));
+            headers.push(plain("anthropic-dangerous-direct-browser-access", "true"));
+        }
+        if !key.is_empty() {
+            let (name, value) = match auth {
+                Auth::Bearer => ("authorization", format!("Bearer {key}")),
+                Auth::Anthropic => ("x-api-key", key.to_owned()),
+            };
+            headers.push((name.to_owned(), HeaderValue::Secret(Secret::new(value))));
+        }
+        for (name, value) in &self.headers {
+            headers.retain(|(known, _)| known != name);
+            headers.push((name.clone(), HeaderValue::Secret(value.clone())));
+        }
+        headers
     }
 
     /// The credential; empty for a server that needs none.
@@ -116,7 +225,7 @@ impl Endpoint {
 
 fn base_path(path: &str) -> String {
     let path = path.trim_end_matches('/');
-    if let Some(base) = path.strip_suffix(COMPLETIONS) {
+    if let Some(base) = FULL.iter().find_map(|end| path.strip_suffix(end)) {
         return base.to_owned();
     }
     let path = path.strip_suffix("/models").unwrap_or(path);

@@ -77,6 +77,12 @@ pub enum Reason {
     ResponseFormat,
     /// The answer broke off before its end.
     Truncated,
+    /// The server sends to another address, where the key must not follow.
+    Redirected,
+    /// A server on this computer refuses what comes from an extension until it is told otherwise.
+    OriginRefused,
+    /// No server answers at this address of this computer.
+    NotRunning,
 }
 
 /// Who has to do something about a failure.
@@ -100,7 +106,7 @@ impl ProviderError {
     #[must_use]
     pub fn new(kind: ErrorKind, reason: Option<Reason>) -> Self {
         let retryable = matches!(kind, ErrorKind::Network | ErrorKind::RateLimit | ErrorKind::Overloaded)
-            && reason != Some(Reason::QuotaExceeded);
+            && !matches!(reason, Some(Reason::QuotaExceeded | Reason::Redirected | Reason::NotRunning));
         Self {
             kind,
             reason,
@@ -117,7 +123,16 @@ impl ProviderError {
     #[must_use]
     pub const fn fault(&self) -> Fault {
         match (self.kind, self.reason) {
-            (_, Some(Reason::EndpointNotFound | Reason::ModelNotFound)) => Fault::Settings,
+            (
+                _,
+                Some(
+                    Reason::EndpointNotFound
+                    | Reason::ModelNotFound
+                    | Reason::Redirected
+                    | Reason::OriginRefused
+                    | Reason::NotRunning,
+                ),
+            ) => Fault::Settings,
             (_, Some(Reason::InvalidKey | Reason::PermissionDenied | Reason::QuotaExceeded))
             | (ErrorKind::Auth | ErrorKind::RateLimit, _) => Fault::Account,
             (ErrorKind::Overloaded, _) | (_, Some(Reason::UpstreamError | Reason::ResponseFormat)) => {

@@ -2,27 +2,8 @@
 //!
 //! Sends the common core only; reads with tolerance for what real servers were seen to send (see `tests/`).
 
-mod decode;
-mod delta;
 mod encode;
-mod models;
-mod think;
+mod frames;
 
-pub use decode::Decoder;
-pub use encode::encode;
-pub use models::{list_models, read_models};
-
-use crate::endpoint::Endpoint;
-use crate::http::HeaderValue;
-use panelot_base::Secret;
-
-/// The headers of every request. Without a key there is no `authorization`: local servers refuse an empty one.
-fn headers(endpoint: &Endpoint) -> Vec<(String, HeaderValue)> {
-    let mut headers =
-        vec![("accept".to_owned(), HeaderValue::Plain("text/event-stream, application/json".to_owned()))];
-    if !endpoint.key().is_empty() {
-        let bearer = Secret::new(format!("Bearer {}", endpoint.key().expose().trim()));
-        headers.push(("authorization".to_owned(), HeaderValue::Secret(bearer)));
-    }
-    headers
-}
+pub(crate) use encode::{encode, is_openai_reasoner, joined};
+pub(crate) use frames::{Frames, read_usage};

@@ -53,6 +53,17 @@ pub enum Effort {
     High,
 }
 
+impl Effort {
+    /// The name that all wires use.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
 /// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 pub struct ToolSchema {
@@ -143,6 +154,22 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// The arguments as the model wrote them when they are an object; else an object that shows what it wrote, since a
+    /// history with broken arguments is refused for good.
+    pub(crate) fn legal_arguments(&self) -> String {
+        match serde_json::from_str(&self.arguments) {
+            Ok(Value::Object(_)) => self.arguments.clone(),
+            _ => Value::Object(self.legal_input()).to_string(),
+        }
+    }
+
+    /// The same, as an object.
+    pub(crate) fn legal_input(&self) -> Map<String, Value> {
+        self.parse_arguments().unwrap_or_else(|_| {
+            Map::from_iter([("invalid_arguments".to_owned(), Value::from(self.arguments.as_str()))])
+        })
+    }
+
     /// The arguments as an object.
     ///
     /// Blank text is an empty object, and an object inside a JSON string (some models encode twice) is unwrapped once.

@@ -37,9 +37,73 @@ pub fn next(attempt: u32, error: &ProviderError, output: Output, jitter: u64) ->
     Some(ceiling / 2 + jitter % (ceiling / 2 + 1))
 }
 
+/// What to do after an attempt failed, when a connection has several keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Ask again at once with the key at this place.
+    Key(usize),
+    /// Ask again with the same key after so many milliseconds.
+    Wait(u64),
+    /// Tell the person.
+    GiveUp,
+}
+
+/// The keys of one call: which is used, and which have failed. The one that worked last comes first, so the caller
+/// remembers [`Keys::current`] of a call that succeeded and begins the next with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keys {
+    count: usize,
+    current: usize,
+    /// Keys in a row that failed since the last wait, this one included.
+    failed: usize,
+    /// Waits so far, counted as attempts.
+    attempt: u32,
+}
+
+impl Keys {
+    /// `count` keys, beginning with the one at `first` (counted on from the start when there are fewer). No key at all
+    /// counts as one, for servers that need none.
+    #[must_use]
+    pub fn new(count: usize, first: usize) -> Self {
+        let count = count.max(1);
+        Self { count, current: first % count, failed: 0, attempt: 1 }
+    }
+
+    /// The place of the key to use.
+    #[must_use]
+    pub const fn current(&self) -> usize {
+        self.current
+    }
+
+    /// What to do after `error`. Every key is tried once before anything waits: a wrong key, an exhausted account and a
+    /// rate limit are that key's own trouble. Only then [`next`] decides, about the last error; keys that were refused
+    /// are never asked again.
+    #[must_use]
+    pub fn after(&mut self, error: &ProviderError, output: Output, jitter: u64) -> Step {
+        if output == Output::Seen {
+            return Step::GiveUp;
+        }
+        let is_keys_own =
+            matches!(error.kind, ErrorKind::Auth | ErrorKind::RateLimit | ErrorKind::Overloaded);
+        self.failed += 1;
+        if is_keys_own && self.failed < self.count {
+            self.current = (self.current + 1) % self.count;
+            return Step::Key(self.current);
+        }
+        match next(self.attempt, error, output, jitter) {
+            Some(wait) => {
+                self.failed = 0;
+                self.attempt += 1;
+                Step::Wait(wait)
+            }
+            None => Step::GiveUp,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ATTEMPTS_MAX, Output, RETRY_AFTER_MAX_MS, next};
+    use super::{ATTEMPTS_MAX, Keys, Output, RETRY_AFTER_MAX_MS, Step, next};
     use crate::error::{ErrorKind, ProviderError, Reason};
 
     #[test]
@@ -76,5 +140,41 @@ mod tests {
         }
         let quota = ProviderError::new(ErrorKind::RateLimit, Some(Reason::QuotaExceeded));
         assert_eq!(next(1, &quota, Output::None, 0), None);
+    }
+
+    #[test]
+    fn every_key_is_tried_before_anything_waits_and_a_good_one_is_found_beyond_the_attempts() {
+        let auth = ProviderError::new(ErrorKind::Auth, Some(Reason::InvalidKey));
+        let mut keys = Keys::new(6, 4);
+        let tried: Vec<_> = (0..6).map(|_| keys.after(&auth, Output::None, 0)).collect();
+        assert_eq!(
+            tried,
+            [Step::Key(5), Step::Key(0), Step::Key(1), Step::Key(2), Step::Key(3), Step::GiveUp]
+        );
+        let limited = ProviderError::new(ErrorKind::RateLimit, None);
+        let mut keys = Keys::new(2, 0);
+        assert_eq!(keys.after(&limited, Output::None, 0), Step::Key(1));
+        assert_eq!(keys.after(&limited, Output::None, 0), Step::Wait(500));
+        assert_eq!(keys.after(&limited, Output::None, 0), Step::Key(0));
+        assert_eq!(keys.after(&limited, Output::None, 0), Step::Wait(1000));
+    }
+
+    #[test]
+    fn a_quota_moves_on_to_the_next_key_and_ends_at_the_last() {
+        let quota = ProviderError::new(ErrorKind::RateLimit, Some(Reason::QuotaExceeded));
+        let mut keys = Keys::new(2, 7);
+        assert_eq!((keys.current(), keys.after(&quota, Output::None, 0)), (1, Step::Key(0)));
+        assert_eq!(keys.after(&quota, Output::None, 0), Step::GiveUp);
+    }
+
+    #[test]
+    fn without_keys_there_is_one_try_at_a_time_and_nothing_after_output() {
+        let network = ProviderError::new(ErrorKind::Network, None);
+        let mut keys = Keys::new(0, 3);
+        assert_eq!((keys.current(), keys.after(&network, Output::None, 0)), (0, Step::Wait(500)));
+        let wrong = ProviderError::new(ErrorKind::Protocol, None);
+        assert_eq!(keys.after(&wrong, Output::None, 0), Step::GiveUp);
+        let busy = ProviderError::new(ErrorKind::Overloaded, None);
+        assert_eq!(Keys::new(3, 0).after(&busy, Output::Seen, 0), Step::GiveUp);
     }
 }

@@ -6,6 +6,7 @@
 use panelot_base::Secret;
 use serde_json::Value;
 
+use crate::endpoint::Endpoint;
 use crate::error::{ErrorKind, ProviderError, Reason};
 use crate::http::ResponseHead;
 use crate::limits::BODY_BYTES_MAX;
@@ -41,8 +42,37 @@ pub fn http_error(head: &ResponseHead, body: &[u8], key: &Secret) -> ProviderErr
 /// No answer came, or reading one broke off; `detail` is the browser's own words.
 #[must_use]
 pub fn network_error(detail: &str, key: &Secret) -> ProviderError {
-    let mut error = ProviderError::new(ErrorKind::Network, None);
+    let lower = detail.to_lowercase();
+    let reason = if lower.contains("redirect") { Some(Reason::Redirected) } else { None };
+    let kind = if reason.is_some() { ErrorKind::Protocol } else { ErrorKind::Network };
+    let mut error = ProviderError::new(kind, reason);
     error.upstream_message = upstream_text(detail, key);
+    error
+}
+
+/// What an error means at this endpoint: servers on this computer refuse extensions in ways of their own (Ollama answers
+/// 403 without a word to an origin that `OLLAMA_ORIGINS` does not name, LM Studio leaves out what the browser asks for
+/// while its switch for cross-origin requests is off), and a server that is not running is no trouble of the network.
+#[must_use]
+pub fn explained(mut error: ProviderError, endpoint: &Endpoint) -> ProviderError {
+    if !endpoint.is_local() {
+        return error;
+    }
+    let said = error.upstream_message.as_deref().unwrap_or_default().to_lowercase();
+    // A model may take minutes to load.
+    if said.starts_with("no answer within") {
+        return error;
+    }
+    let about_origin = ["origin", "cors", "cross-origin"].iter().any(|word| said.contains(word));
+    let reason = match (error.kind, error.reason, error.status) {
+        (_, _, Some(403)) if said.is_empty() || about_origin => Reason::OriginRefused,
+        (ErrorKind::Network, None, None) if about_origin => Reason::OriginRefused,
+        (ErrorKind::Network, None, None) if error.upstream_message.is_some() => Reason::NotRunning,
+        _ => return error,
+    };
+    error.reason = Some(reason);
+    // A person has to start or to set something first.
+    error.retryable = false;
     error
 }
 
@@ -162,16 +192,28 @@ impl Said {
 
 // Wording in English and Chinese, lower case. Phrases and not words, because error texts like to mention settings pages
 // for billing and limits while they mean something else.
-const PERMISSION: [&str; 4] = ["permission denied", "not have permission", "not authorized to", "没有权限"];
-const KEY: [&str; 6] = [
+const PERMISSION: [&str; 6] =
+    ["permission denied", "not have permission", "not authorized to", "没有权限", "无权限", "无权访问"];
+const KEY: [&str; 11] = [
     "invalid api key",
+    "invalid x-api-key",
+    "身份验证失败",
+    "无效的令牌",
+    "无效的api",
+    "api key 无效",
     "incorrect api key",
     "api key is invalid",
     "invalid authentication",
     "令牌无效",
     "密钥无效",
 ];
-const QUOTA: [&str; 11] = [
+const QUOTA: [&str; 17] = [
+    "credit balance is too low",
+    "insufficient funds",
+    "arrearage",
+    "已欠费",
+    "配额已用",
+    "配额不足",
     "exceeded your current quota",
     "quota exceeded",
     "insufficient quota",
@@ -184,8 +226,23 @@ const QUOTA: [&str; 11] = [
     "额度已用",
     "欠费",
 ];
-const RATE: [&str; 5] = ["rate limit", "too many requests", "请求过于频繁", "速率限制", "频率限制"];
-const CONTEXT: [&str; 10] = [
+const RATE: [&str; 9] = [
+    "rate limit",
+    "too many requests",
+    "请求过于频繁",
+    "请求过多",
+    "请求数过多",
+    "并发数过高",
+    "速率限制",
+    "限流",
+    "频率限制",
+];
+const CONTEXT: [&str; 15] = [
+    "上下文窗口",
+    "输入过长",
+    "输入长度超",
+    "超出最大长度",
+    "range of input length",
     "context length",
     "context window",
     "maximum context",
@@ -197,8 +254,15 @@ const CONTEXT: [&str; 10] = [
     "上下文长度",
     "超过最大长度",
 ];
-const BUSY: [&str; 6] =
-    ["overloaded", "over capacity", "server is busy", "temporarily unavailable", "繁忙", "过载"];
+const BUSY: [&str; 7] = [
+    "overloaded",
+    "over capacity",
+    "server is busy",
+    "temporarily unavailable",
+    "繁忙",
+    "过载",
+    "访问量过大",
+];
 const FILTER: [&str; 5] =
     ["content management policy", "content policy", "content filter", "inappropriate content", "敏感"];
 const REQUEST: [&str; 3] = ["invalid request", "bad request", "参数错误"];
@@ -280,7 +344,7 @@ fn by_status(status: u16, said: &Said, asked_wait: bool) -> Verdict {
             _ => (Protocol, Some(Reason::InvalidRequest)),
         },
         // A redirect is never followed with a credential: the address in the settings is not the right one.
-        300..=399 => (Protocol, Some(Reason::EndpointNotFound)),
+        300..=399 => (Protocol, Some(Reason::Redirected)),
         _ => (Protocol, Some(Reason::ResponseFormat)),
     }
 }
@@ -313,7 +377,7 @@ fn retry_after_ms(head: &ResponseHead) -> Option<u64> {
 }
 
 /// A decimal number, read as JSON reads it: the standard library's reader brings 25 kB to the worker.
-fn decimal(text: &str) -> Option<f64> {
+pub(crate) fn decimal(text: &str) -> Option<f64> {
     serde_json::from_str::<Value>(text.trim()).ok()?.as_f64()
 }
 
@@ -348,14 +412,15 @@ mod tests {
     use panelot_base::Secret;
     use serde_json::{Value, json};
 
-    use super::{http_date, http_error, in_stream, network_error};
+    use super::{explained, http_date, http_error, in_stream, network_error};
+    use crate::endpoint::Endpoint;
     use crate::error::ErrorKind::{
         self, Auth, ContentFilter, ContextTooLong, Network, Overloaded, Protocol, RateLimit,
     };
     use crate::error::Fault;
     use crate::error::Reason::{
-        self, EndpointNotFound, InvalidKey, InvalidRequest, ModelNotFound, PermissionDenied, QuotaExceeded,
-        ResponseFormat, UpstreamError,
+        self, EndpointNotFound, InvalidKey, InvalidRequest, ModelNotFound, NotRunning, OriginRefused,
+        PermissionDenied, QuotaExceeded, Redirected, ResponseFormat, UpstreamError,
     };
     use crate::http::ResponseHead;
 
@@ -384,7 +449,7 @@ mod tests {
             (400, r#"{"error":{"message":"账户余额不足"}}"#, RateLimit, Some(QuotaExceeded)),
             (404, "nothing here", Protocol, Some(EndpointNotFound)),
             (405, "", Protocol, Some(EndpointNotFound)),
-            (301, "", Protocol, Some(EndpointNotFound)),
+            (301, "", Protocol, Some(Redirected)),
             (404, r#"{"error":{"message":"The model `x` does not exist"}}"#, Protocol, Some(ModelNotFound)),
             (404, r#"{"error":{"message":"模型不存在"}}"#, Protocol, Some(ModelNotFound)),
             (400, r#"{"error":{"code":"model_not_found"}}"#, Protocol, Some(ModelNotFound)),
@@ -478,6 +543,53 @@ mod tests {
         assert_eq!(failed(400, r#"["secret"]"#).upstream_message, None);
         let long = failed(500, &"é".repeat(9000)).upstream_message.unwrap();
         assert_eq!(long.chars().count(), 2000);
+    }
+
+    #[test]
+    fn local_servers_are_explained_and_others_are_left_alone() {
+        let at = |base: &str| Endpoint::new(base, Secret::default()).unwrap();
+        let (ollama, remote) = (at("localhost:11434"), at("https://a.test"));
+        let network = |detail: &str| network_error(detail, &Secret::default());
+        for (error, reason) in [
+            (failed(403, ""), Some(OriginRefused)),
+            (failed(403, "Origin not allowed"), Some(OriginRefused)),
+            (failed(403, "no such plan"), Some(PermissionDenied)),
+            (network("Failed to fetch"), Some(NotRunning)),
+            (network("blocked by CORS policy"), Some(OriginRefused)),
+            (failed(404, ""), Some(EndpointNotFound)),
+        ] {
+            let told = explained(error.clone(), &ollama);
+            assert_eq!((told.reason, told.retryable), (reason, false), "{error}");
+            assert_eq!(explained(error.clone(), &remote), error);
+        }
+        let redirected = network("the server redirects to another address");
+        assert_eq!((redirected.reason, redirected.retryable), (Some(Redirected), false));
+        assert_eq!(redirected.fault(), Fault::Settings);
+        assert_eq!(failed(301, "").reason, Some(Redirected));
+    }
+
+    #[test]
+    fn chinese_services_are_understood() {
+        for (status, body, kind, reason) in [
+            (400, "余额不足或无可用资源包,请充值。", RateLimit, Some(QuotaExceeded)),
+            (
+                400,
+                "Access denied, please make sure your account is in good standing. Arrearage",
+                RateLimit,
+                Some(QuotaExceeded),
+            ),
+            (400, "输入长度超过限制", ContextTooLong, None),
+            (429, "您当前使用该API的并发数过高，请降低并发", RateLimit, None),
+            (400, "模型不存在，请检查模型代码。", Protocol, Some(ModelNotFound)),
+            (400, "系统检测到输入或生成内容可能包含不安全或敏感内容", ContentFilter, None),
+        ] {
+            let error = failed(status, &json!({"error": {"code": "1234", "message": body}}).to_string());
+            assert_eq!((error.kind, error.reason), (kind, reason), "{body}");
+        }
+        let busy = json!({"message": "该模型当前访问量过大，请您稍后再试"});
+        assert_eq!(in_stream(&busy, &head(200, &[]), &Secret::default()).kind, Overloaded);
+        let key = json!({"message": "身份验证失败。"});
+        assert_eq!(in_stream(&key, &head(200, &[]), &Secret::default()).reason, Some(InvalidKey));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! The caller lists the models first (their names are offered to the person), then sends [`request`] through the same
 //! encoder, driver and decoder as a turn, and gives the outcome to [`read`].
 
+use serde_json::json;
+
 use crate::error::{ErrorKind, ProviderError};
-use crate::request::{Message, Parameters, Part, Request};
+use crate::request::{Message, Parameters, Part, Request, ToolSchema};
 use crate::response::Response;
 
 /// Tokens that the answer may have: enough for a word, and for a reasoning model to start.
@@ -45,12 +47,79 @@ pub fn read(outcome: Result<Response, ProviderError>) -> Result<(), ProviderErro
     Err(error)
 }
 
+/// Tokens for the tries with a tool and with a picture: a reasoning model thinks before it acts.
+const STEP_TOKENS: u32 = 1024;
+/// The tool of the try.
+const ECHO: &str = "echo";
+/// A red square of 32 by 32 points, as PNG.
+const RED_SQUARE: &str = "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC";
+
+/// Asks `model` to call a tool.
+#[must_use]
+pub fn tool_request(model: &str) -> Request {
+    let mut asked = request(model);
+    asked.messages = vec![Message::User {
+        parts: vec![Part::text("Call the tool `echo` with the text \"ready\". Do not answer in words.")],
+    }];
+    asked.tools = vec![ToolSchema {
+        name: ECHO.to_owned(),
+        description: "Gives the text back.".to_owned(),
+        parameters: json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}),
+    }];
+    asked.parameters.max_output_tokens = Some(STEP_TOKENS);
+    asked
+}
+
+/// The request that brings the results of the calls that [`tool_request`] was answered with; `None` when no call of the
+/// tool is among them. Any answer to it proves the round trip.
+#[must_use]
+pub fn tool_result_request(model: &str, mut response: Response) -> Option<Request> {
+    response.make_call_ids_unique(&panelot_base::SortedSet::new());
+    let is_echo = response.tool_calls.iter().any(|call| call.name == ECHO && call.parse_arguments().is_ok());
+    if !is_echo {
+        return None;
+    }
+    let mut asked = tool_request(model);
+    let ids: Vec<String> = response.tool_calls.iter().map(|call| call.id.clone()).collect();
+    asked.messages.push(Message::Assistant {
+        text: response.text,
+        reasoning: response.reasoning,
+        tool_calls: response.tool_calls,
+        vendor: response.vendor,
+    });
+    let result = |call_id| Message::ToolResult { call_id, parts: vec![Part::text("ready")], is_error: false };
+    asked.messages.extend(ids.into_iter().map(result));
+    Some(asked)
+}
+
+/// Asks `model` what it sees.
+#[must_use]
+pub fn image_request(model: &str) -> Request {
+    let mut asked = request(model);
+    asked.messages = vec![Message::User {
+        parts: vec![
+            Part::text("Which colour is this picture? Answer with one English word."),
+            Part::Image { media_type: "image/png".to_owned(), data: RED_SQUARE.to_owned() },
+        ],
+    }];
+    asked.parameters.max_output_tokens = Some(STEP_TOKENS);
+    asked
+}
+
+/// Whether the answer to [`image_request`] shows that the picture was seen. Servers that drop pictures silently answer,
+/// too.
+#[must_use]
+pub fn has_seen(response: &Response) -> bool {
+    let text = response.text.to_lowercase();
+    text.contains('红') || text.split(|c: char| !c.is_alphabetic()).any(|word| word == "red")
+}
+
 #[cfg(test)]
 mod tests {
     use panelot_base::Secret;
 
-    use super::{read, request};
-    use crate::{Response, ResponseHead, StopReason, http_error};
+    use super::{has_seen, image_request, read, request, tool_request, tool_result_request};
+    use crate::{Response, ResponseHead, StopReason, ToolCall, http_error};
 
     #[test]
     fn the_request_is_a_legal_conversation_with_a_small_answer() {
@@ -77,6 +146,43 @@ mod tests {
         assert_eq!(read(Err(failed(400, reached))), Ok(()));
         for error in [failed(401, ""), failed(404, reached), failed(400, "no such field")] {
             assert_eq!(read(Err(error.clone())), Err(error));
+        }
+    }
+
+    fn answer(text: &str, calls: &[(&str, &str)]) -> Response {
+        let call = |(name, arguments): &(&str, &str)| ToolCall {
+            id: "same".into(),
+            name: (*name).into(),
+            arguments: (*arguments).into(),
+            vendor: Default::default(),
+        };
+        Response {
+            text: text.into(),
+            reasoning: String::new(),
+            tool_calls: calls.iter().map(call).collect(),
+            usage: None,
+            stop_reason: if calls.is_empty() { StopReason::End } else { StopReason::ToolUse },
+            vendor: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_call_of_the_tool_is_answered_in_a_legal_conversation() {
+        assert_eq!(tool_request("m").check(), Ok(()));
+        let good = ("echo", "{\"text\":\"ready\"}");
+        let next = tool_result_request("m", answer("", &[good, ("other", "{")])).unwrap();
+        assert_eq!((next.check(), next.messages.len()), (Ok(()), 4));
+        for calls in [&[][..], &[("other", "{}")], &[("echo", "{")]] {
+            assert_eq!(tool_result_request("m", answer("ready", calls)), None, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_picture_is_seen_when_its_colour_is_named() {
+        assert_eq!(image_request("m").check(), Ok(()));
+        for (text, seen) in [("Red.", true), ("红色", true), ("It cannot be rendered.", false), ("", false)]
+        {
+            assert_eq!(has_seen(&answer(text, &[])), seen, "{text}");
         }
     }
 }

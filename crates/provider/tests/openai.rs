@@ -7,14 +7,14 @@
 )]
 
 use panelot_base::Secret;
-use panelot_provider::openai::Decoder;
 use panelot_provider::{
-    ErrorKind, ProviderError, Reason, Response, ResponseHead, StopReason, StreamEvent, Usage,
+    Endpoint, ErrorKind, ProviderError, Reason, Response, ResponseHead, StopReason, StreamEvent, Usage, Wire,
 };
 use serde_json::{Value, json};
 
 fn decode(body: &str) -> (Vec<StreamEvent>, Result<Response, ProviderError>) {
-    let mut decoder = Decoder::new(&ResponseHead { status: 200, headers: vec![] }, &Secret::new("the-key"));
+    let endpoint = Endpoint::new("https://a.test", Secret::new("the-key")).unwrap();
+    let mut decoder = Wire::Openai.decoder(&ResponseHead { status: 200, headers: vec![] }, &endpoint);
     let mut events = Vec::new();
     match decoder.push(body.as_bytes(), &mut events) {
         Ok(_) => (events, decoder.finish()),

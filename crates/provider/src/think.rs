@@ -6,7 +6,7 @@ const CLOSE: &str = "</think>";
 
 /// Part of the content, told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// Of the answer.
     Text(String),
     /// Of the reasoning before it.
@@ -16,10 +16,11 @@ pub(super) enum Piece {
 /// Tells the two apart while the content streams, tags cut anywhere. Only a tag at the very start counts: later ones
 /// are the model's own words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Splitter {
+pub(crate) struct Splitter {
     state: State,
     /// What may still become a tag.
     held: String,
+    saw_tag: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +34,7 @@ enum State {
 
 impl Splitter {
     /// Takes more content and gives what is certain by now.
-    pub(super) fn push(&mut self, content: &str) -> Vec<Piece> {
+    pub(crate) fn push(&mut self, content: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         self.held.push_str(content);
         if self.state == State::Start {
@@ -41,6 +42,7 @@ impl Splitter {
             if let Some(inside) = start.strip_prefix(OPEN) {
                 self.held = inside.to_owned();
                 self.state = State::Inside;
+                self.saw_tag = true;
             } else if start.is_empty() || !OPEN.starts_with(start) {
                 self.state = if start.is_empty() { State::Start } else { State::Answer };
                 pieces.extend(self.flush());
@@ -67,8 +69,13 @@ impl Splitter {
         pieces
     }
 
+    /// Whether the content began with a tag.
+    pub(crate) const fn saw_tag(&self) -> bool {
+        self.saw_tag
+    }
+
     /// Gives out what was held back, because the content is over or something else follows.
-    pub(super) fn flush(&mut self) -> Option<Piece> {
+    pub(crate) fn flush(&mut self) -> Option<Piece> {
         let held = std::mem::take(&mut self.held);
         if held.is_empty() {
             return None;
