@@ -209,6 +209,14 @@ error-permission = The provider does not let this key use the model.
 error-permission-next = Choose another model, or check your plan with the provider.
 error-not-found = The provider does not know this address or model.
 error-not-found-next = Check the address and the model in the settings.
+error-model-missing = The provider does not know this model.
+error-model-missing-next = Choose another model, or check how its name is written. A local server must have loaded it first.
+error-redirected = The address sends to another one, and a key is never sent after it.
+error-redirected-next = Enter the address that the provider names in its documentation, with https and without a detour.
+error-origin = The server on this computer refuses requests of extensions.
+error-origin-next = Ollama: set OLLAMA_ORIGINS=chrome-extension://* and start it again. LM Studio: turn on “Enable CORS” in the server's settings.
+error-not-running = No server answers at this address of this computer.
+error-not-running-next = Start it, and check the port (Ollama 11434, LM Studio 1234, llama.cpp 8080). If it runs, let it accept extensions: OLLAMA_ORIGINS=chrome-extension://* for Ollama, “Enable CORS” for LM Studio.
 error-rate = The provider is limiting requests.
 error-rate-next = Wait a moment, then try again.
 error-rate-wait = Try again in {seconds} seconds.

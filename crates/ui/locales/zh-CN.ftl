@@ -207,6 +207,14 @@ error-permission = 服务商不允许此密钥使用该模型。
 error-permission-next = 请换一个模型，或向服务商确认你的套餐。
 error-not-found = 服务商找不到这个地址或模型。
 error-not-found-next = 请在设置中检查地址和模型。
+error-model-missing = 服务商没有这个模型。
+error-model-missing-next = 请换一个模型，或检查名称的写法。本机服务需要先加载该模型。
+error-redirected = 这个地址会跳转到别处，而密钥不会跟着发送。
+error-redirected-next = 请填写服务商文档给出的地址：使用 https，且不经过跳转。
+error-origin = 本机上的服务拒绝了扩展的请求。
+error-origin-next = Ollama：设置 OLLAMA_ORIGINS=chrome-extension://* 后重新启动。LM Studio：在服务器设置中打开“Enable CORS”。
+error-not-running = 本机的这个地址没有服务在应答。
+error-not-running-next = 请启动服务并检查端口（Ollama 11434、LM Studio 1234、llama.cpp 8080）。如果服务已在运行，请允许扩展访问：Ollama 设置 OLLAMA_ORIGINS=chrome-extension://*，LM Studio 打开“Enable CORS”。
 error-rate = 服务商正在限制请求频率。
 error-rate-next = 请稍候再试。
 error-rate-wait = 请在 {seconds} 秒后再试。

@@ -119,9 +119,11 @@ fn provider_cause(t: Messages, kind: &str, reason: &str) -> Cause {
         (_, "invalid_key") => (t.error_auth(), t.error_auth_next(), true, true),
         (_, "permission_denied") => (t.error_permission(), t.error_permission_next(), true, true),
         (_, "quota_exceeded") => (t.error_quota(), t.error_quota_next(), true, true),
-        (_, "endpoint_not_found" | "model_not_found") => {
-            (t.error_not_found(), t.error_not_found_next(), true, true)
-        }
+        (_, "endpoint_not_found") => (t.error_not_found(), t.error_not_found_next(), true, true),
+        (_, "model_not_found") => (t.error_model_missing(), t.error_model_missing_next(), true, true),
+        (_, "redirected") => (t.error_redirected(), t.error_redirected_next(), true, true),
+        (_, "origin_refused") => (t.error_origin(), t.error_origin_next(), true, true),
+        (_, "not_running") => (t.error_not_running(), t.error_not_running_next(), true, true),
         (_, "invalid_request") => (t.error_invalid(), t.error_invalid_next(), true, true),
         (_, "truncated") => (t.error_broken_stream(), t.error_broken_stream_next(), false, true),
         (_, "upstream_error") => (t.error_server(), t.error_server_next(), false, true),
@@ -475,6 +477,9 @@ mod tests {
             "upstream_error",
             "response_format",
             "truncated",
+            "redirected",
+            "origin_refused",
+            "not_running",
         ] {
             let words = error_words(
                 T,
