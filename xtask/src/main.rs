@@ -12,6 +12,7 @@ mod bench;
 mod browser;
 mod build;
 mod ci;
+mod fuzz;
 mod package;
 mod process;
 mod project;
@@ -74,6 +75,12 @@ const COMMANDS: &[Command] = &[
         arguments: "--seeds N [--seed S] [--steps K] [--only LIST] [--trace] [--keep-going] | --bugs",
         purpose: "live seeded lives of the engine with every kind of fault, and check what must always hold",
         run: sim::command,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "openai|anthropic|responses|sse [--minutes N]",
+        purpose: "feed a decoder whatever libFuzzer finds, and check what must always hold",
+        run: fuzz::command,
     },
     Command {
         name: "bench",
