@@ -21,8 +21,9 @@ const SUITES: &[Suite] = &[
     Suite { name: "e2e", run: end_to_end },
 ];
 
-/// Where tests that node runs are found: the executor's and the whole extension's.
-const NODE_TESTS: [&str; 2] = ["page/test", "e2e"];
+/// Where tests that node runs are found: the executor's, the comparisons with packages of npm, and the whole
+/// extension's.
+const NODE_TESTS: [&str; 3] = ["page/test", "crates/provider/tests/node", "e2e"];
 /// What every headless Chromium of ours is started with.
 const HEADLESS: &[&str] = &["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
 
@@ -135,6 +136,10 @@ pub(crate) fn end_to_end() -> Result<Tally> {
     let extension = build::build_extension(BuildKind::TEST)?;
     process::run(
         process::cargo().args(["build", "--quiet", "--package", "panelot-testkit"]),
+        "fix what the compiler says above",
+    )?;
+    process::run(
+        process::cargo().args(["build", "--quiet", "--package", "panelot-provider", "--examples"]),
         "fix what the compiler says above",
     )?;
     let root = project::root();
