@@ -66,22 +66,39 @@ impl Api for Chrome {
     }
 }
 
+impl Chrome {
+    /// Calls `heard` at each event `chrome.{event}` (such as `tabs.onActivated`), for the life of the document. What the
+    /// event says is not read: a view that hears of a change looks for itself. An event that this browser does not have
+    /// is never heard.
+    pub fn listen(self, event: &str, heard: impl FnMut() + 'static) {
+        if let Ok((_, event)) = find(event)
+            && event.is_object()
+        {
+            let heard = Closure::<dyn FnMut()>::new(heard).into_js_value();
+            event.unchecked_into::<RawEvent>().add_listener(heard.unchecked_ref());
+        }
+    }
+}
+
+/// What `chrome.{path}` is, and what it lies in.
+fn find(path: &str) -> Result<(JsValue, JsValue), JsValue> {
+    let mut space = JsValue::UNDEFINED;
+    let mut found = Reflect::get(&js_sys::global(), &"chrome".into())?;
+    for part in path.split('.') {
+        let inner = Reflect::get(&found, &part.into())?;
+        space = std::mem::replace(&mut found, inner);
+    }
+    Ok((space, found))
+}
+
 /// Calls `chrome.{method}` and returns what it returns.
 fn invoke(method: &str, arguments: Vec<Value>) -> Result<JsValue, JsValue> {
-    let mut space = Reflect::get(&js_sys::global(), &"chrome".into())?;
-    let mut parts = method.split('.').peekable();
-    while let Some(part) = parts.next() {
-        let value = Reflect::get(&space, &part.into())?;
-        if parts.peek().is_some() {
-            space = value;
-            continue;
-        }
-        let function: Function =
-            value.dyn_into().map_err(|_| JsValue::from_str("there is no such function"))?;
-        let arguments: Array = to_js(&Value::Array(arguments))?.unchecked_into();
-        return Reflect::apply(&function, &space, &arguments);
+    let (space, function) = find(method)?;
+    if !function.is_function() {
+        return Err(JsValue::from_str("there is no such function"));
     }
-    Err(JsValue::from_str("there is no such function"))
+    let arguments: Array = to_js(&Value::Array(arguments))?.unchecked_into();
+    Reflect::apply(function.unchecked_ref::<Function>(), &space, &arguments)
 }
 
 fn to_js(value: &Value) -> Result<JsValue, JsValue> {

@@ -125,6 +125,24 @@ pub mod runtime {
         api.call("runtime.getPlatformInfo", vec![]).await.map(drop)
     }
 
+    /// The extension's version, as its manifest has it.
+    ///
+    /// # Errors
+    /// As for [`url`].
+    pub fn version(api: &impl Api) -> Result<String, ChromeError> {
+        const METHOD: &str = "runtime.getManifest";
+        let mut manifest = api.call_now(METHOD, vec![])?;
+        read(METHOD, manifest.get_mut("version").map(serde_json::Value::take).unwrap_or_default())
+    }
+
+    /// Shows the options page, which is opened where it is not there yet.
+    ///
+    /// # Errors
+    /// [`ChromeError`] when Chrome refuses.
+    pub async fn open_options_page(api: &impl Api) -> Result<(), ChromeError> {
+        api.call("runtime.openOptionsPage", vec![]).await.map(drop)
+    }
+
     /// Starts the extension anew, which installs a waiting update. Every page and the worker of it end.
     ///
     /// # Errors
@@ -207,6 +225,18 @@ pub mod storage {
         };
         let mut found: Map<String, Value> = read(method, api.call(method, vec![json!(key)]).await?)?;
         Ok(found.remove(key))
+    }
+
+    /// Everything in an area, as one object.
+    ///
+    /// # Errors
+    /// [`ChromeError`] when Chrome refuses.
+    pub async fn get_all(api: &impl Api, area: Area) -> Result<Value, ChromeError> {
+        let method = match area {
+            Area::Local => "storage.local.get",
+            Area::Session => "storage.session.get",
+        };
+        api.call(method, vec![Value::Null]).await
     }
 
     /// Stores a value under a key.

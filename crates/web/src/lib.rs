@@ -1,14 +1,16 @@
-//! What the engine and the views need of the web platform: streaming requests, timers, the clock, random bytes.
+//! What the engine and the views need of the web platform: streaming requests, timers, locks, the clock, random bytes.
 //!
 //! Works in a service worker and in a page alike. It compiles on the host so that it can be checked and linted there,
 //! but a call needs a browser: on the host wasm-bindgen panics. Decisions live elsewhere, behind traits.
 
 mod address;
 mod fetch;
+mod lock;
 mod timer;
 
 pub use address::read_address;
 pub use fetch::{AbortHandle, Body, Fetch, FetchError, HeaderValue, Request, Response, fetch};
+pub use lock::hold_lock;
 pub use timer::{Timer, sleep_ms, yield_to_event_loop};
 
 use js_sys::Date;
