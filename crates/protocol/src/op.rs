@@ -293,6 +293,9 @@ pub struct TurnSteer {
     pub expected_turn_id: TurnId,
     /// The message.
     pub input: UserInput,
+    /// The message that waits in the queue and that this one is: it leaves the queue by the same commit.
+    #[serde(default)]
+    pub promotes: Option<RunId>,
 }
 
 /// Changes a message that waits in the queue.

@@ -1,7 +1,7 @@
 //! Commands and their answers: what was sent, what was answered, and whether the store stands behind it.
 #![expect(clippy::indexing_slicing, reason = "objects of JSON, by the names of their members")]
 
-use panelot_base::{ClientId, SubmissionId};
+use panelot_base::{ClientId, RunId, SubmissionId};
 use panelot_engine::Input;
 use panelot_protocol::op::Resolution;
 use panelot_protocol::{Op, OpMessage, Receipting};
@@ -147,7 +147,10 @@ impl World {
             Op::TurnSteer(it) => {
                 let waits =
                     |run: &panelot_records::Run| run.steers.iter().any(|steer| steer.submission == *id);
-                self.shadow.message(&it.thread_id, id).is_some() || self.shadow.runs.values().any(waits)
+                let left = |run: &RunId| self.shadow.runs.get(run).is_none_or(|run| run.state.is_end());
+                it.promotes.as_ref().is_none_or(left)
+                    && (self.shadow.message(&it.thread_id, id).is_some()
+                        || self.shadow.runs.values().any(waits))
             }
             Op::ThreadFork(_) => {
                 let made = answer["threadId"].as_str().unwrap_or_default();

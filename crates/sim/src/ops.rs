@@ -311,7 +311,13 @@ impl World {
         if stale {
             self.fault("stale id");
         }
-        Some(json!({"threadId": thread, "expectedTurnId": turn, "input": input}))
+        let mut op = json!({"threadId": thread, "expectedTurnId": turn, "input": input});
+        let waits = |run: &&panelot_records::Run| run.thread == thread && run.state == RunState::Queued;
+        let waiting: Vec<_> = self.shadow.runs.values().filter(waits).map(|run| run.id.clone()).collect();
+        if let Some(run) = chance.pick(&waiting).filter(|_| chance.one_in(2)) {
+            op["promotes"] = run.as_str().into();
+        }
+        Some(op)
     }
 
     /// An answer to an interaction that waits, or to one that is over.

@@ -17,7 +17,7 @@ use crate::thread::ThreadPane;
 /// Where a document keeps its client id between two loads.
 const CLIENT_KEY: &str = "panelot.client";
 /// How long a document waits for the name that it had before it was reloaded.
-const RELOAD_MS: u64 = 1000;
+const RELOAD_MS: u32 = 1000;
 /// Where the last theme and language are kept, so that the next page does not flash (`boot-ui.js` reads them).
 const THEME_KEY: &str = "panelot.theme";
 const LANG_KEY: &str = "panelot.lang";
@@ -68,7 +68,7 @@ async fn client_id(surface: Surface) -> ClientId {
     if let Some(storage) = &storage {
         let _ = storage.remove_item(CLIENT_KEY);
     }
-    let mut candidates: Vec<(ClientId, u64)> = Vec::new();
+    let mut candidates: Vec<(ClientId, u32)> = Vec::new();
     // A reloaded document may still be on its way out.
     candidates.extend(kept.and_then(|text| ClientId::new(text).ok()).map(|id| (id, RELOAD_MS)));
     if surface != Surface::Options {
@@ -78,7 +78,7 @@ async fn client_id(surface: Surface) -> ClientId {
     candidates.push((ClientId::mint(&mut IdSource::new(platform::random_seed())), 0));
     let mut id = None;
     for (candidate, wait_ms) in candidates {
-        let held = platform::hold_name(&format!("panelot.client:{candidate}"), wait_ms).await;
+        let held = platform::hold_lock(&format!("panelot.client:{candidate}"), wait_ms).await;
         id = Some(candidate);
         if held {
             break;
@@ -141,8 +141,7 @@ fn App(
         let t = Messages::new(lang.get());
         provide_context(t);
         match surface {
-            Surface::Panel => view! { <PanelPage /> }.into_any(),
-            Surface::Chat => view! { <ChatPage /> }.into_any(),
+            Surface::Panel | Surface::Chat => view! { <Conversations /> }.into_any(),
             Surface::Options => view! { <Options /> }.into_any(),
         }
     }
@@ -164,13 +163,12 @@ fn remember_thread(session: Session, window_id: Option<u32>) {
                         .history()
                         .map(|it| it.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&hash)));
                 }
-                (_, Some(id)) => {
-                    let value = serde_json::Value::from(id.as_str());
+                (_, id) => {
+                    let value = id.as_ref().map(|id| id.as_str().into()).unwrap_or_default();
                     wasm_bindgen_futures::spawn_local(async move {
-                        let _ = platform::session_set(&panel_key(window_id), &value).await;
+                        let _ = platform::session_set(&panel_key(window_id), value).await;
                     });
                 }
-                (_, None) => platform::session_remove(&panel_key(window_id)),
             }
         }
         thread
@@ -221,11 +219,18 @@ fn new_chat(session: Session) {
     session.focus.set(Some(panelot_view::Focus::Composer));
 }
 
+/// Panel and chat tab: the list of chats beside the open one, or in a drawer where there is no room beside it.
 #[component]
-fn PanelPage() -> impl IntoView {
+fn Conversations() -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
-    let drawer = NodeRef::<leptos::html::Div>::new();
+    let is_panel = session.surface() == Surface::Panel;
+    let shown = title(session, t);
+    let heading = shown.clone();
+    if !is_panel {
+        Effect::new(move |_| document().set_title(&format!("{} · {}", shown(), t.app_name())));
+    }
+    let drawer = NodeRef::<leptos::html::Nav>::new();
     let close = Callback::new(move |()| {
         if let Some(drawer) = drawer.get_untracked() {
             let _ = drawer.hide_popover();
@@ -234,34 +239,14 @@ fn PanelPage() -> impl IntoView {
     let open_tab = move |_| {
         let thread = session.peek(|model| model.thread.id.clone());
         platform::open_page(
-            &thread.map_or_else(|| "chat.html".to_owned(), |id| format!("chat.html#thread={id}")),
+            thread.map_or_else(|| "chat.html".to_owned(), |id| format!("chat.html#thread={id}")),
         );
     };
     view! {
-        <div class="app app-panel">
-            <div class="main">
-                <header class="bar">
-                    <button type="button" class="icon-button" popovertarget="chats" aria-label=t.chats_open() title=t.chats()>
-                        {glyph(Glyph::List)}
-                    </button>
-                    <h1 class="bar-title">{title(session, t)}</h1>
-                    <button type="button" class="icon-button" aria-label=t.open_in_tab() title=t.open_in_tab() on:click=open_tab>
-                        {glyph(Glyph::Expand)}
-                    </button>
-                    <button type="button" class="icon-button" aria-label=t.settings() title=t.settings()
-                        on:click=move |_| platform::open_options()>
-                        {glyph(Glyph::Gear)}
-                    </button>
-                    <button type="button" class="icon-button" aria-label=t.new_chat() title=t.new_chat()
-                        on:click=move |_| new_chat(session)>
-                        {glyph(Glyph::Plus)}
-                    </button>
-                </header>
-                <ThreadPane />
-            </div>
-            <div class="drawer" id="chats" popover="auto" role="navigation" aria-label=t.chats() node_ref=drawer>
-                <div class="drawer-head">
-                    <span>{t.chats()}</span>
+        <div class=if is_panel { "app app-panel" } else { "app app-chat" }>
+            <nav class="sidebar" id="chats" popover="auto" aria-label=t.chats() node_ref=drawer>
+                <div class="brand">
+                    <img src="icons/icon-48.png" alt="" /> {t.app_name()}
                     <button type="button" class="icon-button" popovertarget="chats" popovertargetaction="hide" aria-label=t.chats_close()>
                         {glyph(Glyph::Cross)}
                     </button>
@@ -270,26 +255,6 @@ fn PanelPage() -> impl IntoView {
                     {glyph(Glyph::Plus)} {t.new_chat()}
                 </button>
                 <Chats on_open=close />
-            </div>
-        </div>
-    }
-}
-
-#[component]
-fn ChatPage() -> impl IntoView {
-    let session = expect_context::<Session>();
-    let t = expect_context::<Messages>();
-    let shown = title(session, t);
-    let heading = shown.clone();
-    Effect::new(move |_| document().set_title(&format!("{} · {}", shown(), t.app_name())));
-    view! {
-        <div class="app app-chat">
-            <nav class="sidebar" aria-label=t.chats()>
-                <div class="brand"><img src="icons/icon-48.png" alt="" /> {t.app_name()}</div>
-                <button type="button" class="row-button" on:click=move |_| new_chat(session)>
-                    {glyph(Glyph::Plus)} {t.new_chat()}
-                </button>
-                <Chats on_open=Callback::new(|()| ()) />
                 <div class="sidebar-foot">
                     <button type="button" class="row-button" on:click=move |_| platform::open_options()>
                         {glyph(Glyph::Gear)} {t.settings()}
@@ -297,7 +262,25 @@ fn ChatPage() -> impl IntoView {
                 </div>
             </nav>
             <div class="main">
-                <header class="bar"><h1 class="bar-title">{heading}</h1></header>
+                <header class="bar">
+                    <button type="button" class="icon-button" popovertarget="chats" aria-label=t.chats_open() title=t.chats()>
+                        {glyph(Glyph::List)}
+                    </button>
+                    <h1 class="bar-title">{heading}</h1>
+                    {is_panel.then(|| view! {
+                        <button type="button" class="icon-button" aria-label=t.open_in_tab() title=t.open_in_tab() on:click=open_tab>
+                            {glyph(Glyph::Expand)}
+                        </button>
+                        <button type="button" class="icon-button" aria-label=t.settings() title=t.settings()
+                            on:click=move |_| platform::open_options()>
+                            {glyph(Glyph::Gear)}
+                        </button>
+                    })}
+                    <button type="button" class="icon-button" aria-label=t.new_chat() title=t.new_chat()
+                        on:click=move |_| new_chat(session)>
+                        {glyph(Glyph::Plus)}
+                    </button>
+                </header>
                 <ThreadPane />
             </div>
         </div>

@@ -20,6 +20,8 @@ use crate::words;
 
 /// Keys answer only a card that has been in sight this long: what was meant for something else must not decide.
 const KEYS_AFTER_MS: u64 = 700;
+/// Characters of what is aimed at in the heading; the parameters below say all of it.
+const HEADING_CHARS_MAX: usize = 60;
 /// How often the time that is left is shown anew.
 const CLOCK_MS: u64 = 1000;
 
@@ -44,14 +46,8 @@ fn Card(approval: ApprovalView) -> impl IntoView {
     let answer = Answer {
         session,
         approval: StoredValue::new(approval.approval_id.clone()),
-        pattern: StoredValue::new(
-            approval
-                .flags
-                .iter()
-                .any(|flag| flag == "host_permission")
-                .then(|| words::host_pattern(&approval.target_origin))
-                .flatten(),
-        ),
+        asks_browser: approval.flags.iter().any(|flag| flag == "host_permission"),
+        origin: StoredValue::new(approval.target_origin.clone()),
         remember: words::may_remember(&approval.flags, &approval.target_origin),
         refused,
         busy,
@@ -62,12 +58,21 @@ fn Card(approval: ApprovalView) -> impl IntoView {
         move || session.read(Part::Thread, |model| model.thread.approvals.len().saturating_sub(1) as u64);
     let tool = words::tool_words(t, &approval.tool);
     let target = match &approval.preview {
-        Some(preview) => words::preview_words(preview),
+        Some(preview) => words::preview_name(preview),
         None => words::target_words(Some(&approval.params), None),
     };
-    let heading = if target.is_empty() { tool } else { format!("{tool}: {target}") };
-    let parameters = words::parameters(&approval.params);
+    let heading =
+        if target.is_empty() { tool } else { format!("{tool}: {}", words::clip(&target, HEADING_CHARS_MAX)) };
+    let mut parameters = words::parameters(t, &approval.params);
+    if let Some(preview) = &approval.preview {
+        // Of the reference alone nobody can tell what it is.
+        if let Some((_, value)) = parameters.iter_mut().find(|(name, _)| name == t.parameter_ref()) {
+            *value = format!("{} ({value})", words::preview_words(preview));
+        }
+    }
     let origin = approval.target_origin.clone();
+    // The title is that of the page in front, which is not where a navigation leads.
+    let title = Some(approval.target_title).filter(|title| !title.is_empty() && approval.tool != "navigate");
     view! {
         <section class="card approval" tabindex="-1" node_ref=card aria-label=t.approval_region() aria-busy=move || busy.get().to_string()>
             <div class="card-head">
@@ -82,7 +87,7 @@ fn Card(approval: ApprovalView) -> impl IntoView {
                 {glyph(Glyph::Globe)}
                 <div>
                     <div class="origin-name">{approval.target_origin.clone()}</div>
-                    {(!approval.target_title.is_empty()).then(|| view! { <div class="origin-title">{approval.target_title.clone()}</div> })}
+                    {title.map(|title| view! { <div class="origin-title">{title}</div> })}
                 </div>
             </div>
             {if parameters.is_empty() {
@@ -98,10 +103,12 @@ fn Card(approval: ApprovalView) -> impl IntoView {
             <Show when=move || refused.get()>
                 <p class="field-error" role="alert">{t.host_refused(&origin)}</p>
             </Show>
-            <Show when=move || noting.get() fallback=move || view! { <Answers answer noting /> }>
-                <Note answer noting />
-            </Show>
             {move || (others() > 0).then(|| view! { <p class="card-text">{t.approval_queue(others())}</p> })}
+            <div class="answers">
+                <Show when=move || noting.get() fallback=move || view! { <Answers answer noting /> }>
+                    <Note answer noting />
+                </Show>
+            </div>
         </section>
     }
 }
@@ -111,8 +118,9 @@ fn Card(approval: ApprovalView) -> impl IntoView {
 struct Answer {
     session: Session,
     approval: StoredValue<ApprovalId>,
-    /// The pages to ask Chrome for first.
-    pattern: StoredValue<Option<String>>,
+    /// Whether Chrome must be asked for the origin first.
+    asks_browser: bool,
+    origin: StoredValue<String>,
     /// Whether an answer may hold for more than this once.
     remember: bool,
     refused: RwSignal<bool>,
@@ -130,12 +138,12 @@ impl Answer {
             ApprovalDecision::Accept | ApprovalDecision::AcceptForSession | ApprovalDecision::AcceptForSite
         );
         let command = Command::Answer { approval: self.approval.get_value(), decision };
-        let Some(pattern) = self.pattern.get_value().filter(|_| positive) else {
+        if !(self.asks_browser && positive) {
             return self.session.command(command);
-        };
-        let asked = platform::request_host(&pattern);
+        }
+        let origin = self.origin.get_value();
         wasm_bindgen_futures::spawn_local(async move {
-            if asked.await {
+            if platform::request_origin(&origin).await {
                 self.session.command(command);
             } else {
                 let _ = self.refused.try_set(true);
@@ -161,13 +169,13 @@ fn Answers(answer: Answer, noting: RwSignal<bool>) -> impl IntoView {
         </div>
         <div class="card-more">
             {answer.remember.then(|| view! {
-            <button type="button" class="button quiet" disabled=busy title=t.approval_session_hint() aria-keyshortcuts="S"
+            <button type="button" class="button outline" disabled=busy title=t.approval_session_hint() aria-keyshortcuts="S"
                 on:click=move |_| answer.give(ApprovalDecision::AcceptForSession)>{t.approval_session()}</button>
-            <button type="button" class="button quiet" disabled=busy title=t.approval_site_hint() aria-keyshortcuts="A"
+            <button type="button" class="button outline" disabled=busy title=t.approval_site_hint() aria-keyshortcuts="A"
                 on:click=move |_| answer.give(ApprovalDecision::AcceptForSite)>{t.approval_site_always()}</button>
             })}
-            <button type="button" class="button quiet" disabled=busy on:click=move |_| noting.set(true)>{t.approval_decline_open()}</button>
-            <button type="button" class="button danger-quiet" disabled=busy
+            <button type="button" class="button outline" disabled=busy on:click=move |_| noting.set(true)>{t.approval_decline_open()}</button>
+            <button type="button" class="button outline danger-quiet" disabled=busy
                 on:click=move |_| answer.give(ApprovalDecision::Cancel)>{t.approval_stop()}</button>
         </div>
     }
@@ -214,9 +222,9 @@ pub(crate) fn Clock(deadline: u64) -> impl IntoView {
     });
     let words = move || match shown.get() {
         0 => t.approval_expired().to_owned(),
-        ms => t.approval_left(&words::clock(ms)),
+        ms => t.approval_left(&words::clock(t, ms)),
     };
-    view! { <span class="approval-count" role="timer" aria-live="off" title=words>{move || words::clock(shown.get())}</span> }
+    view! { <span class="approval-count" role="timer" aria-live="off" title=words>{move || words::clock(t, shown.get())}</span> }
 }
 
 /// Brings the focus to the card unless somebody types or works elsewhere.

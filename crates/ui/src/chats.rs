@@ -5,7 +5,8 @@ use leptos::prelude::*;
 use panelot_base::limits::TITLE_CHARS_MAX;
 use panelot_base::{ThreadId, Timestamp};
 use panelot_protocol::snapshot::ThreadMeta;
-use panelot_view::Command;
+use panelot_view::model::Label;
+use panelot_view::{Arrangement, Command};
 use wasm_bindgen::JsCast as _;
 
 use crate::glyph::{Glyph, chevron, glyph};
@@ -14,6 +15,11 @@ use crate::platform;
 use crate::session::{Part, Session};
 use crate::words::{self, Group};
 
+/// As many labels as the wire takes for one conversation.
+const TAGS_MAX: usize = 16;
+/// Characters of a folder's name, so that it fits the wire in any script.
+const FOLDER_CHARS_MAX: usize = 40;
+
 #[derive(Clone, PartialEq, Eq)]
 enum Row {
     Head(Group),
@@ -21,17 +27,24 @@ enum Row {
 }
 
 /// What the person is asked about a conversation.
-#[derive(Clone, PartialEq, Eq)]
-enum Asked {
-    Rename(ThreadId, String),
-    Delete(ThreadId, String),
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Question {
+    /// Its name.
+    Rename,
+    /// Its folder and its labels.
+    File,
+    /// Whether it shall go.
+    Delete,
 }
+
+/// The question, and the conversation as it was when it was asked.
+type Asked = RwSignal<Option<(Question, ThreadMeta)>>;
 
 /// What the rows of the list share.
 #[derive(Clone, Copy)]
 struct List {
     on_open: Callback<()>,
-    asked: RwSignal<Option<Asked>>,
+    asked: Asked,
     /// The conversation whose menu is open.
     menu: RwSignal<Option<ThreadId>>,
     menu_node: NodeRef<html::Div>,
@@ -45,18 +58,21 @@ pub(crate) fn Chats(on_open: Callback<()>) -> impl IntoView {
     let list =
         List { on_open, asked: RwSignal::new(None), menu: RwSignal::new(None), menu_node: NodeRef::new() };
     let query = RwSignal::new(String::new());
-    let searching = move || query.with(|it| !it.trim().is_empty());
-    let rows = Memo::new(move |_| {
-        session.read(Part::Directory, |model| query.with(|query| rows(&model.directory.matching(query))))
-    });
-    let archived = Memo::new(move |_| {
+    let chosen = RwSignal::new(None::<Label>);
+    let labels = Memo::new(move |_| session.read(Part::Directory, |model| model.directory.labels()));
+    // A label that no chat has any more narrows nothing.
+    let label = Memo::new(move |_| chosen.get().filter(|label| labels.with(|all| all.contains(label))));
+    let searching = move || query.with(|it| !it.trim().is_empty()) || label.with(Option::is_some);
+    let found = Memo::new(move |_| {
         session.read(Part::Directory, |model| {
-            query.with(|query| {
-                let found = model.directory.matching(query).into_iter().filter(|meta| meta.archived);
-                found.map(|meta| meta.id.clone()).collect::<Vec<_>>()
-            })
+            let found =
+                query.with(|query| label.with(|label| model.directory.matching(query, label.as_ref())));
+            let (archived, rest) = found.into_iter().partition::<Vec<_>, _>(|meta| meta.archived);
+            (rows(&rest), archived.into_iter().map(|meta| meta.id.clone()).collect::<Vec<_>>())
         })
     });
+    let rows = Memo::new(move |_| found.with(|it| it.0.clone()));
+    let archived = Memo::new(move |_| found.with(|it| it.1.clone()));
     let any = Memo::new(move |_| session.read(Part::Directory, |model| !model.directory.sorted().is_empty()));
     let loaded = move || session.read(Part::Directory, |model| model.directory.loaded);
     let found = move || rows.with(|it| !it.is_empty()) || archived.with(|it| !it.is_empty());
@@ -66,6 +82,11 @@ pub(crate) fn Chats(on_open: Callback<()>) -> impl IntoView {
                 {glyph(Glyph::Search)}
                 <input type="search" aria-label=t.chats_search() placeholder=t.chats_search() prop:value=move || query.get()
                     on:input=move |event| query.set(event_target_value(&event)) />
+            </div>
+        </Show>
+        <Show when=move || labels.with(|it| !it.is_empty())>
+            <div class="labels" role="group" aria-label=t.chats_filter()>
+                {move || labels.get().into_iter().map(|it| view! { <LabelButton it chosen label /> }).collect_view()}
             </div>
         </Show>
         <div class="chats">
@@ -97,8 +118,23 @@ pub(crate) fn Chats(on_open: Callback<()>) -> impl IntoView {
             </Show>
             <Menu list />
         </div>
-        <RenameDialog asked=list.asked />
+        <EditDialog asked=list.asked labels />
         <DeleteDialog asked=list.asked />
+    }
+}
+
+/// Narrows the list to a folder or a label, and widens it when pressed again.
+#[component]
+fn LabelButton(it: Label, chosen: RwSignal<Option<Label>>, label: Memo<Option<Label>>) -> impl IntoView {
+    let name = it.name().to_owned();
+    let sign = matches!(it, Label::Folder(_)).then(|| glyph(Glyph::Folder));
+    let it = StoredValue::new(it);
+    let is_on = move || it.with_value(|it| label.with(|label| label.as_ref() == Some(it)));
+    view! {
+        <button type="button" class="chip" aria-pressed=move || is_on().to_string()
+            on:click=move |_| chosen.set((!is_on()).then(|| it.get_value()))>
+            {sign} {name}
+        </button>
     }
 }
 
@@ -106,7 +142,7 @@ fn rows(sorted: &[&ThreadMeta]) -> Vec<Row> {
     let midnight = midnight();
     let mut rows = Vec::new();
     let mut last = None;
-    for meta in sorted.iter().filter(|meta| !meta.archived) {
+    for meta in sorted {
         let group = Group::of(meta.pinned, midnight, meta.updated_at);
         if last.replace(group) != Some(group) {
             rows.push(Row::Head(group));
@@ -151,6 +187,13 @@ fn ChatRow(id: ThreadId, list: List) -> impl IntoView {
         });
         at.map(|at| words::age(t, platform::now(), at))
     };
+    let filed = Memo::new(move |_| {
+        session.read(Part::Directory, |model| {
+            let meta = id.with_value(|id| model.directory.thread(id))?;
+            let filed: Vec<&str> = meta.folder_id.iter().chain(&meta.tags).map(String::as_str).collect();
+            (!filed.is_empty()).then(|| filed.join(" · "))
+        })
+    });
     let current = move || session.thread_id().is_some_and(|open| id.with_value(|id| *id == open));
     let status = move || {
         session.read(Part::Directory, |model| {
@@ -180,7 +223,10 @@ fn ChatRow(id: ThreadId, list: List) -> impl IntoView {
     view! {
         <li class="chat-row" data-current=move || current().to_string()>
             <button type="button" class="chat-open" aria-current=move || current().then_some("page") on:click=open>
-                <span class="chat-title">{move || title.get()}</span>
+                <span class="chat-title">
+                    {move || title.get()}
+                    {move || filed.get().map(|filed| view! { <span class="chat-filed">{filed}</span> })}
+                </span>
                 {move || status().map(|(name, words)| view! {
                     <span class="chat-status" data-status=name title=words>
                         {sign(name)}
@@ -205,7 +251,7 @@ fn open_menu(list: List, id: ThreadId, event: &web_sys::MouseEvent) {
     list.menu.set(Some(id));
     let _ = menu.show_popover();
     // It is measured when it is drawn.
-    platform::next_frame(move || {
+    request_animation_frame(move || {
         let (width, height) = (f64::from(menu.offset_width()), f64::from(menu.offset_height()));
         let room = window().inner_height().ok().and_then(|it| it.as_f64()).unwrap_or_default();
         let below = place.bottom() + height <= room;
@@ -275,21 +321,25 @@ fn Menu(list: List) -> impl IntoView {
         }
     };
     let arrange = move |thread, pinned, archived| {
-        session.command(Command::Arrange { thread, title: None, pinned, archived });
+        let change = Arrangement { pinned, archived, ..Arrangement::default() };
+        session.command(Command::Arrange { thread, change });
     };
-    let ask = move |ask: fn(ThreadId, String) -> Asked| {
+    let ask = move |question| {
         move |_| {
-            chosen(&|meta| {
-                let title = title_of(session, t, &meta.id);
-                list.asked.set(Some(ask(meta.id, title)));
+            chosen(&|mut meta| {
+                meta.title = title_of(session, t, &meta.id);
+                list.asked.set(Some((question, meta)));
             });
         }
     };
     view! {
         <div class="menu" popover="auto" role="menu" aria-label=t.more() node_ref=list.menu_node
             on:keydown=move |event| menu_keys(list.menu_node, &event)>
-            <button type="button" role="menuitem" class="row-button" tabindex="-1" on:click=ask(Asked::Rename)>
+            <button type="button" role="menuitem" class="row-button" tabindex="-1" on:click=ask(Question::Rename)>
                 {glyph(Glyph::Pencil)} {t.rename()}
+            </button>
+            <button type="button" role="menuitem" class="row-button" tabindex="-1" on:click=ask(Question::File)>
+                {glyph(Glyph::Folder)} {t.file_chat()}
             </button>
             <button type="button" role="menuitem" class="row-button" tabindex="-1"
                 on:click=move |_| chosen(&|meta| arrange(meta.id, Some(!meta.pinned), None))>
@@ -299,7 +349,7 @@ fn Menu(list: List) -> impl IntoView {
                 on:click=move |_| chosen(&|meta| arrange(meta.id, None, Some(!meta.archived)))>
                 {glyph(Glyph::Archive)} {move || if archived() { t.unarchive() } else { t.archive() }}
             </button>
-            <button type="button" role="menuitem" class="row-button danger" tabindex="-1" on:click=ask(Asked::Delete)>
+            <button type="button" role="menuitem" class="row-button danger" tabindex="-1" on:click=ask(Question::Delete)>
                 {glyph(Glyph::Bin)} {t.delete()}
             </button>
         </div>
@@ -318,35 +368,77 @@ fn follow_dialog(dialog: NodeRef<html::Dialog>, shown: impl Fn() -> bool + 'stat
     });
 }
 
+/// The parts of a text between commas, each once.
+fn tags_of(text: &str) -> Vec<String> {
+    let mut tags: Vec<String> = Vec::new();
+    for tag in text.split([',', '，', '、']).map(str::trim).filter(|tag| !tag.is_empty()) {
+        if tags.len() < TAGS_MAX && !tags.iter().any(|it| it == tag) {
+            tags.push(tag.to_owned());
+        }
+    }
+    tags
+}
+
+/// A conversation's name, or its folder and labels.
 #[component]
-fn RenameDialog(asked: RwSignal<Option<Asked>>) -> impl IntoView {
+fn EditDialog(asked: Asked, labels: Memo<Vec<Label>>) -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
     let dialog = NodeRef::<html::Dialog>::new();
+    let (first, second) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     let field = NodeRef::<html::Input>::new();
-    follow_dialog(dialog, move || asked.with(|it| matches!(it, Some(Asked::Rename(..)))));
+    let is = move |question| asked.with(|it| it.as_ref().is_some_and(|it| it.0 == question));
+    let renames = move || is(Question::Rename);
     Effect::new(move |_| {
-        if let (Some(field), Some(Asked::Rename(_, title))) = (field.get(), asked.get()) {
-            field.set_value(&title);
-            field.select();
+        match asked.get() {
+            Some((Question::Rename, meta)) => first.set(meta.title),
+            Some((Question::File, meta)) => {
+                first.set(meta.folder_id.unwrap_or_default());
+                second.set(meta.tags.join(", "));
+            }
+            _ => {}
         }
+        // What is in the field is seen before it is written over.
+        request_animation_frame(move || {
+            if let Some(field) = field.get_untracked() {
+                field.select();
+            }
+        });
     });
-    let rename = move |event: web_sys::SubmitEvent| {
+    follow_dialog(dialog, move || renames() || is(Question::File));
+    let save = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        let title = field.get_untracked().map(|field| field.value()).unwrap_or_default();
-        if let Some(Asked::Rename(thread, _)) = asked.get_untracked().filter(|_| !title.trim().is_empty()) {
-            session.command(Command::Arrange { thread, title: Some(title), pinned: None, archived: None });
+        let (text, tags) = (first.get_untracked(), tags_of(&second.get_untracked()));
+        if let Some((question, meta)) = asked.get_untracked() {
+            let change = match question {
+                Question::Rename => Arrangement { title: Some(text), ..Arrangement::default() },
+                _ => Arrangement { folder: Some(text), tags: Some(tags), ..Arrangement::default() },
+            };
+            session.command(Command::Arrange { thread: meta.id, change });
         }
         asked.set(None);
     };
+    let folders = move || {
+        let folders = labels.get().into_iter().filter(|it| matches!(it, Label::Folder(_)));
+        folders.map(|it| view! { <option value=it.name().to_owned()></option> }).collect_view()
+    };
     view! {
-        <dialog class="small" node_ref=dialog aria-labelledby="rename-title" on:close=move |_| asked.set(None)>
-            <form on:submit=rename>
-                <h2 id="rename-title">{t.rename_title()}</h2>
+        <dialog class="small" node_ref=dialog aria-labelledby="edit-title" on:close=move |_| asked.set(None)>
+            <form on:submit=save>
+                <h2 id="edit-title">{move || if renames() { t.rename_title() } else { t.file_title() }}</h2>
                 <div class="field">
-                    <label for="rename-field" class="sr-only">{t.rename_field()}</label>
-                    <input id="rename-field" class="input" node_ref=field maxlength=TITLE_CHARS_MAX.to_string() required autocomplete="off" />
+                    <label for="edit-field">{move || if renames() { t.rename_field() } else { t.folder() }}</label>
+                    <input id="edit-field" class="input" node_ref=field bind:value=first autofocus autocomplete="off" list="edit-folders"
+                        maxlength=move || if renames() { TITLE_CHARS_MAX } else { FOLDER_CHARS_MAX }.to_string() required=renames />
+                    <datalist id="edit-folders">{move || (!renames()).then(folders)}</datalist>
                 </div>
+                <Show when=move || !renames()>
+                    <div class="field">
+                        <label for="edit-tags">{t.labels()}</label>
+                        <input id="edit-tags" class="input" bind:value=second autocomplete="off" aria-describedby="edit-tags-hint" />
+                        <p class="hint" id="edit-tags-hint">{t.labels_hint()}</p>
+                    </div>
+                </Show>
                 <div class="dialog-actions">
                     <button type="button" class="button" on:click=move |_| asked.set(None)>{t.cancel()}</button>
                     <button type="submit" class="button primary">{t.save()}</button>
@@ -357,29 +449,38 @@ fn RenameDialog(asked: RwSignal<Option<Asked>>) -> impl IntoView {
 }
 
 #[component]
-fn DeleteDialog(asked: RwSignal<Option<Asked>>) -> impl IntoView {
+fn DeleteDialog(asked: Asked) -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
     let dialog = NodeRef::<html::Dialog>::new();
-    follow_dialog(dialog, move || asked.with(|it| matches!(it, Some(Asked::Delete(..)))));
-    let text = move || match asked.get() {
-        Some(Asked::Delete(_, title)) => Some(t.chat_delete_text(&title)),
-        _ => None,
-    };
+    let meta = move || asked.get().filter(|it| it.0 == Question::Delete).map(|it| it.1);
+    follow_dialog(dialog, move || meta().is_some());
     let delete = move |_| {
-        if let Some(Asked::Delete(thread, _)) = asked.get_untracked() {
-            session.command(Command::Delete { thread });
+        if let Some(meta) = untrack(meta) {
+            session.command(Command::Delete { thread: meta.id });
         }
         asked.set(None);
     };
     view! {
         <dialog class="small" node_ref=dialog aria-labelledby="delete-title" on:close=move |_| asked.set(None)>
             <h2 id="delete-title">{t.chat_delete_title()}</h2>
-            <p>{text}</p>
+            <p>{move || meta().map(|meta| t.chat_delete_text(&meta.title))}</p>
             <div class="dialog-actions">
                 <button type="button" class="button" autofocus on:click=move |_| asked.set(None)>{t.cancel()}</button>
                 <button type="button" class="button danger" on:click=delete>{t.delete()}</button>
             </div>
         </dialog>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tags_of;
+
+    #[test]
+    fn labels_are_what_stands_between_commas_of_either_script_each_once() {
+        assert_eq!(tags_of(" urgent, later ,urgent，中文、日本"), ["urgent", "later", "中文", "日本"]);
+        assert_eq!(tags_of(" , ,"), [""; 0]);
+        assert_eq!(tags_of(&"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r".to_owned()).len(), 16);
     }
 }

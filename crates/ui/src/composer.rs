@@ -181,7 +181,7 @@ impl Draft {
         self.write(text);
         if !self.due.get_value() {
             self.due.set_value(true);
-            platform::Timer::after(DRAFT_SAVE_MS, move || self.flush());
+            platform::after(DRAFT_SAVE_MS, move || self.flush());
         }
     }
 

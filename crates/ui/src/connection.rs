@@ -111,14 +111,8 @@ pub(crate) fn ConnectionDialog(
             return refusal.set(Some(t.connection_models_missing().to_owned()));
         }
         refusal.set(None);
-        // Chrome wants the click itself for its question, so it is asked first.
-        let asked = words::host_pattern(&origin).map(|pattern| platform::request_host(&pattern));
         wasm_bindgen_futures::spawn_local(async move {
-            let allowed = match asked {
-                Some(asked) => asked.await,
-                None => false,
-            };
-            if !allowed {
+            if !platform::request_origin(&origin).await {
                 let _ = refusal.try_set(Some(t.connection_host_refused(&origin)));
                 return;
             }

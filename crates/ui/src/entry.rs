@@ -303,9 +303,10 @@ fn AssistantEntry(key: EntryKey) -> impl IntoView {
                 <div class="entry-foot">
                     <CopyButton text=Callback::new(move |()| text()) />
                     <AnswerActions key=key.get_value() />
-                    <span>{move || answer.with(|it| it.model.clone())}</span>
-                    {move || answer.with(|it| it.usage).map(|(input, output)| view! {
-                        <span>{t.usage(&words::tokens(input), &words::tokens(output))}</span>
+                    <span class="entry-model">{move || answer.with(|it| it.model.clone())}</span>
+                    {move || answer.with(|it| it.usage).map(|(input, output)| {
+                        let (input, output) = (words::tokens(input), words::tokens(output));
+                        view! { <span title=t.usage_hint(&input, &output)>{t.usage(&input, &output)}</span> }
                     })}
                 </div>
             </Show>
@@ -321,7 +322,7 @@ fn CopyButton(text: Callback<(), String>) -> impl IntoView {
         let text = text.run(());
         wasm_bindgen_futures::spawn_local(async move {
             if platform::copy(&text).await && copied.try_set(true).is_none() {
-                platform::Timer::after(COPIED_MS, move || {
+                platform::after(COPIED_MS, move || {
                     let _ = copied.try_set(false);
                 });
             }
@@ -353,7 +354,7 @@ fn Reasoning(key: EntryKey, changed: Trigger, answer: Memo<Answer>) -> impl Into
         answer.with(|it| if it.streaming && it.empty { t.reasoning_running() } else { t.reasoning() })
     };
     view! {
-        <details class="reasoning" on:toggle=move |event| open.set(is_open(&event))>
+        <details class="reasoning" data-live=move || answer.with(|it| (it.streaming && it.empty).to_string()) on:toggle=move |event| open.set(is_open(&event))>
             <summary>
                 {chevron()}
                 {head}
@@ -442,7 +443,7 @@ fn StepBody(key: EntryKey, changed: Trigger) -> impl IntoView {
         let Some(EntryBody::Tool { arguments, arguments_text, progress, result, decision, .. }) = body else {
             return None;
         };
-        let parameters = arguments.as_ref().map(words::parameters).unwrap_or_default();
+        let parameters = arguments.as_ref().map(|it| words::parameters(t, it)).unwrap_or_default();
         let note = match decision {
             Some(ApprovalDecision::Decline { note: Some(note) }) => Some(t.tool_note(&note)),
             _ => None,

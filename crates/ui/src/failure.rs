@@ -21,7 +21,7 @@ pub(crate) fn Failure(
 ) -> impl IntoView {
     let t = expect_context::<Messages>();
     let retry = retry.filter(|_| words.retry);
-    let any = words.settings || retry.is_some() || dismiss.is_some();
+    let any = words.settings || retry.is_some();
     view! {
         <div class="card-head">
             {glyph(Glyph::Warning)}
@@ -35,6 +35,9 @@ pub(crate) fn Failure(
                     </details>
                 })}
             </div>
+            {dismiss.map(|dismiss| view! {
+                <button type="button" class="icon-button" aria-label=t.dismiss() title=t.dismiss() on:click=move |_| dismiss.run(())>{glyph(Glyph::Cross)}</button>
+            })}
         </div>
         {any.then(|| view! {
             <div class="card-actions">
@@ -43,9 +46,6 @@ pub(crate) fn Failure(
                 })}
                 {words.settings.then(|| view! {
                     <button type="button" class="button" on:click=move |_| platform::open_options()>{glyph(Glyph::Gear)} {t.open_settings()}</button>
-                })}
-                {dismiss.map(|dismiss| view! {
-                    <button type="button" class="button quiet" on:click=move |_| dismiss.run(())>{t.dismiss()}</button>
                 })}
             </div>
         })}

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn arguments_stand_where_the_language_wants_them() {
         assert_eq!(Messages::new(Lang::En).tool_origin("https://a.example"), "On https://a.example");
-        assert_eq!(Messages::new(Lang::ZhCn).usage("10", "2"), "输入 10 词元，输出 2 词元");
+        assert_eq!(Messages::new(Lang::ZhCn).usage_hint("10", "2"), "输入 10 词元，输出 2 词元");
     }
 
     #[test]

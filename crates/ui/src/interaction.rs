@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::approval::{Clock, focus_card};
 use crate::glyph::{Glyph, glyph};
 use crate::i18n::Messages;
+use crate::platform;
 use crate::session::{Part, Session};
 use crate::words;
 
@@ -87,7 +88,7 @@ fn Card(interaction: InteractionView) -> impl IntoView {
     };
     let tab = interaction.tab.as_ref().map(|tab| {
         let origin = words::origin_of(&tab.url).unwrap_or_default();
-        (origin, tab.title.to_string())
+        (origin, tab.title.to_string(), tab.tab_id)
     });
     view! {
         <section class="card interaction" class:quiet=quiet tabindex="-1" node_ref=card aria-label=t.interaction_region()
@@ -100,13 +101,14 @@ fn Card(interaction: InteractionView) -> impl IntoView {
                 </div>
                 <Clock deadline=interaction.deadline_at.0 />
             </div>
-            {tab.map(|(origin, title)| view! {
+            {tab.map(|(origin, title, tab_id)| view! {
                 <div class="origin">
                     {glyph(Glyph::Globe)}
                     <div>
                         <div class="origin-name">{origin}</div>
                         {(!title.is_empty()).then(|| view! { <div class="origin-title">{title}</div> })}
                     </div>
+                    <button type="button" class="button quiet" on:click=move |_| platform::show_tab(tab_id)>{t.show_tab()}</button>
                 </div>
             })}
             {body}
@@ -146,7 +148,7 @@ fn Form(answer: Answer, fields: Vec<Field>) -> impl IntoView {
     view! {
         <form class="ask" on:submit=submit>
             {fields.into_iter().enumerate().map(|(index, field)| view! { <Question field index given single /> }).collect_view()}
-            <div class="card-actions">
+            <div class="card-actions answers">
                 <button type="submit" class="button primary grow" disabled=move || answer.busy.get() || !complete()>{t.ask_send()}</button>
                 <button type="button" class="button grow" disabled=move || answer.busy.get() on:click=move |_| answer.cancel("")>{t.ask_skip()}</button>
             </div>
@@ -269,7 +271,7 @@ fn Takeover(answer: Answer) -> impl IntoView {
             <Show when=move || !noting.get()>
                 <button type="button" class="button primary grow" disabled=busy on:click=move |_| answer.submit(Value::Null)>{t.takeover_done()}</button>
             </Show>
-            <button type="button" class="button grow" disabled=busy
+            <button type="button" class="button grow" class:primary=move || noting.get() disabled=busy
                 on:click=move |_| if noting.get_untracked() { answer.cancel(&note.get_untracked()) } else { noting.set(true) }>
                 {move || if noting.get() { t.takeover_refuse() } else { t.takeover_cannot() }}
             </button>

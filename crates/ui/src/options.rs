@@ -65,11 +65,11 @@ pub(crate) fn Options() -> impl IntoView {
                         <h2>{title}</h2>
                         <p class="card-text">{text}</p>
                         <div class="card-actions">
-                            <button type="button" class="button" on:click=move |_| { let _ = window().location().reload(); }>{t.reload()}</button>
+                            <button type="button" class="button primary" on:click=move |_| { let _ = window().location().reload(); }>{t.reload()}</button>
                         </div>
                     </div>
                 })}
-                <Show when=move || known.get() fallback=move || view! { <p class="status-line">{t.state_connecting()}</p> }>
+                <Show when=move || known.get() fallback=move || stuck.with(Option::is_none).then(|| view! { <p class="status-line">{t.state_connecting()}</p> })>
                     <Connections />
                     <Permissions />
                     <General />
@@ -99,7 +99,7 @@ fn Toast() -> impl IntoView {
                 format!("{} {} {}", t.not_saved(), words.title, words.next)
             }
         });
-        platform::Timer::after(TOAST_MS, move || {
+        platform::after(TOAST_MS, move || {
             let _ = shown.try_set(String::new());
         });
     });
@@ -327,13 +327,13 @@ fn Permissions() -> impl IntoView {
             <h3>{t.rules_title()}</h3>
             <p class="hint">{t.rules_text()}</p>
             <Show when=move || rules.with(Vec::is_empty)><p class="section-text">{t.rules_empty()}</p></Show>
-            <ul class="list">
+            <ul class="list" aria-label=t.rules_title()>
                 <For each=move || rules.get() key=|rule| format!("{rule:?}") children=move |rule| view! { <RuleRow rule /> } />
             </ul>
             <Show when=move || grants.with(|it| !it.is_empty())>
                 <h3>{t.grants_title()}</h3>
                 <p class="hint">{t.grants_text()}</p>
-                <ul class="list">
+                <ul class="list" aria-label=t.grants_title()>
                     <For each=move || grants.get() key=|grant| format!("{grant:?}") children=move |grant| view! { <GrantRow grant /> } />
                 </ul>
             </Show>

@@ -78,7 +78,7 @@ fn Uncertain(run_id: RunId, call: Option<CallView>) -> impl IntoView {
     let run = StoredValue::new(run_id);
     let resolve = move |resolution| session.command(Command::Resolve { run: run.get_value(), resolution });
     let call = call.map(|call| {
-        let parameters = serde_json::from_str(&call.arguments).map(|it| words::parameters(&it)).unwrap_or_default();
+        let parameters = serde_json::from_str(&call.arguments).map(|it| words::parameters(t, &it)).unwrap_or_default();
         view! {
             <div class="origin">{glyph(Glyph::of_tool(&call.tool_name))} <div class="origin-name">{words::tool_words(t, &call.tool_name)}</div></div>
             <div class="approval-parameters"><Parameters parameters /></div>
@@ -171,6 +171,13 @@ fn Waiting(message: QueuedMessage) -> impl IntoView {
             editing.set(false);
         }
     };
+    let steers =
+        Memo::new(move |_| session.read(Part::Thread, |model| model.thread.steerable_turn().is_some()));
+    let promote = move |_| {
+        if let Some(run) = run.get_value() {
+            session.command(Command::Promote { run, text: text.get_value() });
+        }
+    };
     let remove = move |_| {
         if let Some(run) = run.get_value() {
             session.command(Command::RemoveQueued { run });
@@ -189,7 +196,11 @@ fn Waiting(message: QueuedMessage) -> impl IntoView {
     };
     let shown = move || {
         view! {
-            <p class="queue-text">{text.get_value()}</p>
+            <p class="queue-text" title=text.get_value()>{text.get_value()}</p>
+            <Show when=move || steers.get()>
+                <button type="button" class="icon-button" aria-label=t.send_now() title=t.queue_promote_hint()
+                    disabled=move || !known || pending.get() on:click=promote>{glyph(Glyph::Steer)}</button>
+            </Show>
             <button type="button" class="icon-button" aria-label=t.queue_edit() title=t.queue_edit()
                 disabled=move || !known || pending.get() on:click=move |_| editing.set(true)>{glyph(Glyph::Pencil)}</button>
             <button type="button" class="icon-button" aria-label=t.queue_remove() title=t.queue_remove()

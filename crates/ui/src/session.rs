@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use leptos::prelude::*;
 use panelot_base::{ClientId, IdSource, ThreadId};
+use panelot_chrome::{Chrome, Connect as _, JsPort, Port as _};
 use panelot_protocol::PORT_NAME;
 use panelot_protocol::op::{BrowserContext, Surface, TurnOverrides};
 use panelot_protocol::settings::SettingsChange;
@@ -14,7 +15,7 @@ use panelot_view::model::{CommandKind, Entry, EntryKey, Refusal};
 use panelot_view::{Changes, Client, ClientEffect, ClientInput, Command, Focus, Setup, Timer, ViewModel};
 use serde_json::Value;
 
-use crate::platform::{self, PageWatch, Port};
+use crate::platform::{self, PageWatch};
 
 /// A page that nobody sees draws no frames; it is told of changes this often instead, for its title.
 const HIDDEN_FLUSH_MS: u64 = 250;
@@ -57,10 +58,10 @@ struct Parts {
 
 struct Inner {
     client: RefCell<Client>,
-    port: RefCell<Option<(u32, Port)>>,
+    port: RefCell<Option<(u32, JsPort)>>,
     effects: RefCell<VecDeque<ClientEffect>>,
     draining: Cell<bool>,
-    timers: RefCell<BTreeMap<Timer, platform::Timer>>,
+    timers: RefCell<BTreeMap<Timer, TimeoutHandle>>,
     waiting: RefCell<Changes>,
     flush_due: Cell<bool>,
     /// By key: a number of its own for each component that follows the entry, and its trigger.
@@ -292,25 +293,30 @@ impl Session {
                     .inner
                     .with_value(|inner| inner.port.borrow_mut().take_if(|(number, _)| *number == port));
                 if let Some((_, port)) = open {
-                    port.close();
+                    port.disconnect();
                 }
             }
             ClientEffect::Send { port, value } => self.send(port, &value),
             ClientEffect::SaveOutbox(value) => {
                 let key = self.inner.with_value(|inner| inner.outbox_key.clone());
                 wasm_bindgen_futures::spawn_local(async move {
-                    let ok = platform::session_set(&key, &value).await;
+                    let ok = platform::session_set(&key, value).await;
                     self.input(ClientInput::OutboxSaved { ok });
                 });
             }
             ClientEffect::SetTimer { timer, ms } => {
-                let handle = platform::Timer::after(ms, move || {
+                let handle = platform::after(ms, move || {
                     let _ = self.inner.try_with_value(|inner| inner.timers.borrow_mut().remove(&timer));
                     self.input(ClientInput::TimerFired(timer));
                 });
-                let before = self.inner.with_value(|inner| inner.timers.borrow_mut().insert(timer, handle));
+                let before = self.inner.with_value(|inner| {
+                    let mut timers = inner.timers.borrow_mut();
+                    let before = timers.remove(&timer);
+                    timers.extend(handle.map(|handle| (timer, handle)));
+                    before
+                });
                 if let Some(before) = before {
-                    before.cancel();
+                    before.clear();
                 }
             }
             ClientEffect::Changed(changes) => self.changed(changes),
@@ -329,24 +335,28 @@ impl Session {
     }
 
     fn open_port(self, number: u32) {
-        let opened = Port::open(
+        let opened = Chrome.connect(
             PORT_NAME,
             move |value| self.input(ClientInput::Message { port: number, value }),
             move || self.input(ClientInput::PortClosed { port: number }),
         );
         let input = match opened {
-            Some(port) => {
+            Ok(port) => {
                 self.inner.with_value(|inner| *inner.port.borrow_mut() = Some((number, port)));
                 ClientInput::PortOpened { port: number }
             }
-            None => ClientInput::PortFailed { port: number },
+            Err(_) => ClientInput::PortFailed { port: number },
         };
         self.input(input);
     }
 
     fn send(self, number: u32, value: &Value) {
         let posted = self.inner.with_value(|inner| {
-            inner.port.borrow().as_ref().is_none_or(|(open, port)| *open != number || port.post(value))
+            inner
+                .port
+                .borrow()
+                .as_ref()
+                .is_none_or(|(open, port)| *open != number || port.post(value).is_ok())
         });
         if !posted {
             self.input(ClientInput::PortClosed { port: number });
@@ -362,9 +372,9 @@ impl Session {
             return;
         }
         if document().hidden() {
-            platform::Timer::after(HIDDEN_FLUSH_MS, move || self.flush());
+            platform::after(HIDDEN_FLUSH_MS, move || self.flush());
         } else {
-            platform::next_frame(move || self.flush());
+            request_animation_frame(move || self.flush());
         }
     }
 

@@ -128,7 +128,9 @@ fn Working() -> impl IntoView {
         session.read(Part::Thread, |model| {
             let thread = &model.thread;
             let moves = thread.entries().last().is_some_and(|entry| match &entry.body {
-                EntryBody::Assistant { streaming, document, .. } => *streaming && !document.is_empty(),
+                EntryBody::Assistant { streaming, document, reasoning, .. } => {
+                    *streaming && !(document.is_empty() && reasoning.is_empty())
+                }
                 EntryBody::Tool { result, .. } => result.is_none(),
                 _ => false,
             });
@@ -306,7 +308,7 @@ fn copy_code(event: web_sys::MouseEvent) {
     wasm_bindgen_futures::spawn_local(async move {
         if platform::copy(&code).await {
             button.set_text_content(Some(t.copied()));
-            platform::Timer::after(COPIED_MS, move || button.set_text_content(Some(t.copy())));
+            platform::after(COPIED_MS, move || button.set_text_content(Some(t.copy())));
         }
     });
 }

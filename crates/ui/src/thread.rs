@@ -62,7 +62,7 @@ fn StatusLine() -> impl IntoView {
         if text.get_untracked().is_some() {
             return text.set(Some(words));
         }
-        platform::Timer::after(ABSENCE_SHOWN_MS, move || {
+        platform::after(ABSENCE_SHOWN_MS, move || {
             let away = session.peek(|model| {
                 matches!(model.connection, ConnectionState::Connecting | ConnectionState::Reconnecting { .. })
             });

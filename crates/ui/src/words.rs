@@ -210,19 +210,54 @@ pub fn target_words(arguments: Option<&Value>, details: Option<&Value>) -> Strin
 
 /// Every parameter of a call as name and shown value.
 #[must_use]
-pub fn parameters(params: &Value) -> Vec<(String, String)> {
+pub fn parameters(t: Messages, params: &Value) -> Vec<(String, String)> {
     match params {
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), shown(value))).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (parameter_name(t, name), shown(t, value))).collect()
+        }
         Value::Null => Vec::new(),
-        other => vec![("value".to_owned(), shown(other))],
+        other => vec![("value".to_owned(), shown(t, other))],
     }
 }
 
-fn shown(value: &Value) -> String {
+/// A parameter's name in words; as the tool has it where there are none.
+fn parameter_name(t: Messages, name: &str) -> String {
+    let words = match name {
+        "ref" => t.parameter_ref(),
+        "text" => t.parameter_text(),
+        "url" => t.parameter_url(),
+        "tabId" => t.parameter_tab(),
+        "newTab" => t.parameter_new_tab(),
+        "label" | "value" => t.parameter_option(),
+        "clear" => t.parameter_clear(),
+        "submit" => t.parameter_submit(),
+        other => other,
+    };
+    words.to_owned()
+}
+
+fn shown(t: Messages, value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        Value::Bool(yes) => if *yes { t.yes() } else { t.no() }.to_owned(),
         Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
         simple => simple.to_string(),
+    }
+}
+
+/// The name of the element in an approval's preview (`[ref] role "name" state`); all of it where it has none. Foreign text.
+#[must_use]
+pub fn preview_name(preview: &str) -> String {
+    let mut escaped = false;
+    let end = |c: char| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    };
+    let name = preview.split_once('"').and_then(|(_, rest)| rest.get(..rest.find(end)?));
+    match name.filter(|name| !name.trim().is_empty()) {
+        Some(name) => clip(name, LINE_CHARS_MAX),
+        None => preview_words(preview),
     }
 }
 
@@ -383,12 +418,12 @@ impl Group {
     }
 }
 
-/// Minutes and seconds, as a clock shows them.
+/// Minutes and seconds, as a clock shows them; hours where there are more than two.
 #[must_use]
-pub fn clock(ms: u64) -> String {
+pub fn clock(t: Messages, ms: u64) -> String {
     let seconds = ms.div_ceil(1000);
     match seconds / 60 {
-        minutes @ 60.. => format!("{}:{:02}:{:02}", minutes / 60, minutes % 60, seconds % 60),
+        minutes @ 120.. => t.time_hours(minutes.div_ceil(60)),
         minutes => format!("{minutes}:{:02}", seconds % 60),
     }
 }
@@ -425,15 +460,6 @@ pub fn origin_of(address: &str) -> Option<String> {
     valid.then(|| format!("{scheme}://{}", host.to_ascii_lowercase()))
 }
 
-/// The pattern under which Chrome grants access to an origin: it covers every port of the host.
-#[must_use]
-pub fn host_pattern(origin: &str) -> Option<String> {
-    let (scheme, host) = origin.split_once("://")?;
-    let end = if host.starts_with('[') { host.find(']').map(|at| at + 1) } else { host.find(':') };
-    let name = end.map_or(Some(host), |end| host.get(..end))?;
-    (!name.is_empty()).then(|| format!("{scheme}://{name}/*"))
-}
-
 #[cfg(test)]
 mod tests {
     use panelot_base::Timestamp;
@@ -441,8 +467,8 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        DAY, Group, HOUR, MINUTE, age, clip, clock, error_words, host_pattern, may_remember, origin_of,
-        parameters, preview_words, target_words, tokens,
+        DAY, Group, HOUR, MINUTE, age, clip, clock, error_words, may_remember, origin_of, parameters,
+        preview_name, preview_words, target_words, tokens,
     };
     use crate::i18n::{Lang, Messages};
 
@@ -514,6 +540,10 @@ mod tests {
         assert_eq!(preview_words(r#"[k7q2-14] button "Place order""#), r#"button "Place order""#);
         assert_eq!(preview_words("button"), "button");
         assert_eq!(preview_words("[odd"), "[odd");
+        assert_eq!(preview_name(r#"[k7q2-14] textbox "Name" empty required"#), "Name");
+        assert_eq!(preview_name(r#"[a-1] button "Say \"yes\" now" pressed"#), r#"Say \"yes\" now"#);
+        assert_eq!(preview_name(r#"[a-1] button "" disabled"#), r#"button "" disabled"#);
+        assert_eq!(preview_name("[a-1] button"), "button");
     }
 
     #[test]
@@ -527,10 +557,11 @@ mod tests {
 
     #[test]
     fn every_parameter_is_shown() {
-        let shown = parameters(&json!({"ref": "a-1", "clear": false, "list": [1]}));
+        let shown = parameters(T, &json!({"ref": "a-1", "clear": false, "list": [1]}));
         assert_eq!(shown.len(), 3);
-        assert!(shown.contains(&("clear".to_owned(), "false".to_owned())));
-        assert!(parameters(&json!(null)).is_empty());
+        assert!(shown.contains(&(T.parameter_clear().to_owned(), T.no().to_owned())));
+        assert!(shown.iter().any(|(name, _)| name == "list"), "what has no word keeps its name");
+        assert!(parameters(T, &json!(null)).is_empty());
     }
 
     #[test]
@@ -548,8 +579,11 @@ mod tests {
     fn times_and_numbers_are_short() {
         assert_eq!(age(T, Timestamp(HOUR), Timestamp(HOUR - 5 * MINUTE)), "5 min");
         assert_eq!(age(T, Timestamp(0), Timestamp(HOUR)), "now");
-        assert_eq!((clock(299_001), clock(0)), ("5:00".to_owned(), "0:00".to_owned()));
-        assert_eq!(clock(HOUR + 5 * MINUTE), "1:05:00");
+        assert_eq!((clock(T, 299_001), clock(T, 0)), ("5:00".to_owned(), "0:00".to_owned()));
+        assert_eq!(
+            (clock(T, HOUR + 5 * MINUTE), clock(T, 24 * HOUR - 1)),
+            ("65:00".into(), "24 h".to_owned())
+        );
         assert_eq!((tokens(999), tokens(1234), tokens(34_567)), ("999".into(), "1.2k".into(), "34k".into()));
         assert_eq!((clip("äöü", 2), clip("äöü", 3)), ("äö…".to_owned(), "äöü".to_owned()));
     }
@@ -561,8 +595,5 @@ mod tests {
         for bad in ["", "api.example", "ftp://a", "https://", "https:///x", "https://*/x"] {
             assert_eq!(origin_of(bad), None, "{bad:?}");
         }
-        assert_eq!(host_pattern("http://127.0.0.1:8080").as_deref(), Some("http://127.0.0.1/*"));
-        assert_eq!(host_pattern("http://[::1]:8080").as_deref(), Some("http://[::1]/*"));
-        assert_eq!(host_pattern("https://a.example").as_deref(), Some("https://a.example/*"));
     }
 }

@@ -105,16 +105,19 @@ pub enum Command {
         /// Its sequence.
         node: u64,
     },
-    /// Change what the list says of a thread. What is none stays.
+    /// Add a message of the open thread that waits its turn to the turn under way, where that can take it.
+    Promote {
+        /// Its run.
+        run: RunId,
+        /// Its text.
+        text: String,
+    },
+    /// Change what the list says of a thread.
     Arrange {
         /// Which.
         thread: ThreadId,
-        /// Another name.
-        title: Option<String>,
-        /// Whether it is kept on top.
-        pinned: Option<bool>,
-        /// Whether it is put away.
-        archived: Option<bool>,
+        /// What becomes other.
+        change: Arrangement,
     },
     /// Answer what a call of the open thread waits for.
     Respond {
@@ -186,6 +189,21 @@ pub enum Command {
     Reconnect,
     /// The person has seen the last error.
     DismissError,
+}
+
+/// What the list says of a thread. What is none stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrangement {
+    /// Another name; a blank one stays what it was.
+    pub title: Option<String>,
+    /// Whether it is kept on top.
+    pub pinned: Option<bool>,
+    /// Whether it is put away.
+    pub archived: Option<bool>,
+    /// The folder it lies in; blank for none.
+    pub folder: Option<String>,
+    /// All of its labels.
+    pub tags: Option<Vec<String>>,
 }
 
 /// What the shell saw.
@@ -442,7 +460,10 @@ impl Client {
             Op::TurnSubmit(it) | Op::TurnEnqueue(it) => {
                 (Some(it.thread_id.clone()), Some(it.input.text.to_string()))
             }
-            Op::TurnSteer(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
+            // A promoted message waits on.
+            Op::TurnSteer(it) if it.promotes.is_none() => {
+                (Some(it.thread_id.clone()), Some(it.input.text.to_string()))
+            }
             Op::TurnFork(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
             Op::QueueUpdate(it) => (Some(it.thread_id.clone()), Some(it.input.text.to_string())),
             Op::ThreadCreate(it) => (None, it.input.as_ref().map(|input| input.text.to_string())),

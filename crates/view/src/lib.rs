@@ -10,6 +10,7 @@ pub mod markdown;
 pub mod model;
 
 pub use client::{
-    Client, ClientEffect, ClientInput, Command, Focus, Setup, Timer, outbox_key, unfinished_clients,
+    Arrangement, Client, ClientEffect, ClientInput, Command, Focus, Setup, Timer, outbox_key,
+    unfinished_clients,
 };
 pub use model::{Changes, ConnectionState, ThreadView, ViewModel};

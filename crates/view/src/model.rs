@@ -7,7 +7,7 @@ mod entry;
 mod position;
 mod thread;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use panelot_base::{ApprovalId, ConnectionId, RunId, ThreadId, Timestamp};
 use panelot_protocol::event::{ConnectionVerified, ErrorCode};
@@ -68,11 +68,26 @@ impl Directory {
         list
     }
 
-    /// The threads whose titles hold each word of a query, in the order of [`Self::sorted`]; all of them when it is blank.
+    /// The folders that threads lie in, then the labels that they have, each once and by name.
     #[must_use]
-    pub fn matching(&self, query: &str) -> Vec<&ThreadMeta> {
+    pub fn labels(&self) -> Vec<Label> {
+        let all = self.threads.values();
+        let labels = all.flat_map(|meta| {
+            let tags = meta.tags.iter().cloned().map(Label::Tag);
+            tags.chain(meta.folder_id.clone().map(Label::Folder))
+        });
+        labels.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The threads that have the label, if one is asked for, and whose titles hold each word of a query, in the order of
+    /// [`Self::sorted`].
+    #[must_use]
+    pub fn matching(&self, query: &str, label: Option<&Label>) -> Vec<&ThreadMeta> {
         let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
         let mut list = self.sorted();
+        if let Some(label) = label {
+            list.retain(|meta| label.is_of(meta));
+        }
         if !words.is_empty() {
             list.retain(|meta| {
                 let title = meta.title.to_lowercase();
@@ -92,6 +107,32 @@ impl Directory {
     #[must_use]
     pub fn activity(&self, id: &ThreadId) -> Option<&Activity> {
         self.activity.get(id)
+    }
+}
+
+/// What threads of the list have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Label {
+    /// They lie in this folder.
+    Folder(String),
+    /// They have this label.
+    Tag(String),
+}
+
+impl Label {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Folder(name) | Self::Tag(name) => name,
+        }
+    }
+
+    fn is_of(&self, meta: &ThreadMeta) -> bool {
+        match self {
+            Self::Folder(name) => meta.folder_id.as_ref() == Some(name),
+            Self::Tag(name) => meta.tags.contains(name),
+        }
     }
 }
 

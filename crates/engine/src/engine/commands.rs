@@ -269,8 +269,7 @@ fn dispatch_command(
         Op::ThreadSelectBranch(it) => machine.select_branch(context, draft, it.node, found),
         Op::MessageDelete(it) => machine.remove_message(draft, it.node, found),
         Op::TurnSteer(steer) => {
-            let admitted =
-                machine.steer(&command.message.submission_id, &steer.expected_turn_id, steer.input);
+            let admitted = machine.steer(context, draft, &command.message.submission_id, steer);
             #[cfg(feature = "bugs")]
             machine.steer_at_once(context, draft);
             admitted

@@ -3,9 +3,9 @@
 //! Invariant: a message that was added to a turn becomes a node exactly once, and never between a call and its result.
 
 use panelot_base::limits::STEERS_MAX;
-use panelot_base::{RunId, SubmissionId, Timestamp, TurnId};
+use panelot_base::{RunId, SubmissionId, Timestamp};
 use panelot_protocol::event::ErrorCode;
-use panelot_protocol::op::{TurnOverrides, UserInput};
+use panelot_protocol::op::{TurnOverrides, TurnSteer, UserInput};
 use panelot_records::run::Steer;
 use panelot_records::{Body, Run, RunState};
 
@@ -76,21 +76,22 @@ impl ThreadMachine {
         }
     }
 
-    /// Adds a message to the turn under way.
+    /// Adds a message to the turn under way; one that waited in the queue leaves it.
     pub(crate) fn steer(
         &mut self,
+        context: &Context<'_>,
+        draft: &mut Draft,
         submission: &SubmissionId,
-        expected: &TurnId,
-        input: UserInput,
+        TurnSteer { expected_turn_id: expected, input, promotes, .. }: TurnSteer,
     ) -> Result<Admitted, Refused> {
-        if self.title.as_ref().is_some_and(|title| title.turn == *expected) {
+        if self.title.as_ref().is_some_and(|title| title.turn == expected) {
             return refuse(ErrorCode::TurnNotSteerable, "the search for a title takes no message");
         }
         let Some(run) = self.head_run() else {
             return refuse(ErrorCode::NoActiveTurn, "nothing is under way that could be told this");
         };
         let (id, waiting) = (run.id.clone(), run.steers.len());
-        if run.turn != *expected {
+        if run.turn != expected {
             return refuse(ErrorCode::TurnMismatch, "the turn that this was meant for is over");
         }
         if !self.is_steerable(run) {
@@ -99,11 +100,19 @@ impl ThreadMachine {
         if waiting >= STEERS_MAX {
             return refuse(ErrorCode::QueueFull, "the model has not read the earlier messages yet");
         }
+        let mut default_tab = tab_in_front(input.browser_context);
+        if let Some(waiting) = promotes {
+            let Some(run) = self.run(&waiting).filter(|run| run.state == RunState::Queued) else {
+                return refuse(ErrorCode::InvalidCommand, "this message does not wait any more");
+            };
+            default_tab = default_tab.or_else(|| run.default_tab.clone());
+            self.give_up(context, draft, &waiting, "promoted");
+        }
         if let Some(run) = self.run_mut(&id) {
             run.steers.push(Steer {
                 submission: submission.clone(),
                 text: input.text.into_string(),
-                default_tab: tab_in_front(input.browser_context),
+                default_tab,
             });
         }
         Ok(self.admitted_next(&id))

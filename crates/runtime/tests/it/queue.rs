@@ -85,6 +85,48 @@ fn a_waiting_message_can_be_changed_and_taken_back_and_every_view_sees_it() {
     assert_eq!(snapshot["runs"], json!([]));
 }
 
+/// Asks something slow, lets two messages wait and moves the first of them into the turn.
+fn promoted() -> (World, String, Value) {
+    let mut world = World::new();
+    world.script([slow("one", 1000, "."), Reply::text(&["in blue, then"]), Reply::text(&["to three"])]);
+    let thread = world.ask("one?");
+    world.pass(50);
+    let two = enqueue(&mut world, &thread, "in blue");
+    enqueue(&mut world, &thread, "three?");
+    let turn = turn_of(&mut world, &thread);
+    let promote = json!({"type": "turn.steer", "threadId": thread, "expectedTurnId": turn,
+        "input": {"text": "in blue"}, "promotes": two});
+    let id = world.send(1, promote.clone());
+    world.run();
+    assert_eq!(world.answer(1, &id)["type"], "command.ack");
+    (world, thread, promote)
+}
+
+#[test]
+fn a_waiting_message_is_moved_into_the_turn_under_way_and_stands_in_one_place_only() {
+    let (mut world, thread, promote) = promoted();
+    let snapshot = world.snapshot(1, &thread);
+    assert_eq!(queued(&snapshot), ["three?"]);
+    assert_eq!(snapshot["runs"][0]["pendingSteers"][0]["text"], "in blue");
+    let again = world.send(1, promote);
+    world.run();
+    assert_eq!(world.answer(1, &again)["type"], "command.rejected", "it does not wait any more");
+    world.pass(5000);
+    let said = said(&world.snapshot(1, &thread));
+    assert_eq!(said, ["one?", "one.", "in blue", "in blue, then", "three?", "to three"]);
+}
+
+#[test]
+fn a_death_after_a_promotion_finds_the_message_where_it_was_moved_to() {
+    let (world, thread, _) = promoted();
+    let mut world = world.kill();
+    world.settle();
+    let snapshot = world.snapshot(1, &thread);
+    let steers = snapshot["runs"][0]["pendingSteers"].as_array().map(Vec::len).unwrap_or_default();
+    let told = said(&snapshot).iter().filter(|text| *text == "in blue").count();
+    assert_eq!((queued(&snapshot), told + steers), (vec![], 1), "{snapshot}");
+}
+
 #[test]
 fn what_has_begun_or_is_gone_can_not_be_changed_any_more() {
     let mut world = World::new();

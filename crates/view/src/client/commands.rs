@@ -11,7 +11,7 @@ use panelot_protocol::{Op, Text};
 
 use super::link::Link;
 use super::outbox::command_kind;
-use super::{Client, ClientEffect, Command, Focus, Out};
+use super::{Arrangement, Client, ClientEffect, Command, Focus, Out};
 use crate::model::{CommandKind, ConnectionState, Echo, Refusal, ThreadView, Verification};
 
 /// What the person wrote and what the browser showed then.
@@ -51,10 +51,16 @@ fn op_of(open: Option<ThreadId>, command: Command) -> Option<Op> {
         Command::ShowVersion { node } => Op::ThreadSelectBranch(ThreadNode { thread_id: open?, node }),
         Command::Copy { node } => Op::ThreadFork(ThreadNode { thread_id: open?, node }),
         Command::DeleteEntry { node } => Op::MessageDelete(ThreadNode { thread_id: open?, node }),
-        Command::Arrange { thread: thread_id, title, pinned, archived } => {
-            let title = title.map(|title| Text::clipped(title.trim())).filter(|title| !title.is_empty());
-            let (folder_id, tags) = (None, None);
-            Op::ThreadUpdate(ThreadUpdate { thread_id, title, pinned, archived, folder_id, tags })
+        Command::Arrange { thread: thread_id, change } => {
+            let Arrangement { title, pinned, archived, folder, tags } = change;
+            Op::ThreadUpdate(ThreadUpdate {
+                thread_id,
+                title: title.map(|title| Text::clipped(title.trim())).filter(|title| !title.is_empty()),
+                pinned,
+                archived,
+                folder_id: folder.map(|folder| Text::clipped(folder.trim())),
+                tags: tags.map(|tags| tags.iter().map(|tag| Text::clipped(tag)).collect()),
+            })
         }
         Command::Delete { thread: thread_id } => Op::ThreadDelete(ThreadOnly { thread_id }),
         Command::UpdateSettings { changes } => Op::SettingsUpdate(SettingsUpdate { changes }),
@@ -125,6 +131,18 @@ impl Client {
             Command::DismissError => {
                 out.changes.last_error |= self.model.last_error.take().is_some();
             }
+            Command::Promote { run, text } => {
+                let thread = &self.model.thread;
+                if let (Some(thread_id), Some(turn)) = (&thread.id, thread.steerable_turn()) {
+                    let steer = TurnSteer {
+                        thread_id: thread_id.clone(),
+                        expected_turn_id: turn.clone(),
+                        input: UserInput { text: Text::clipped(&text), browser_context: None },
+                        promotes: Some(run),
+                    };
+                    self.give(Op::TurnSteer(steer), out);
+                }
+            }
             Command::ChangeQueued { run, text } if text.trim().is_empty() => {
                 self.refuse(CommandKind::Queue(run), Refusal::TextDoesNotFit, out);
             }
@@ -193,7 +211,7 @@ impl Client {
                 if self.model.thread.is_busy() { Op::TurnEnqueue(submit) } else { Op::TurnSubmit(submit) }
             }
             (Some(thread_id), Delivery::Into(expected_turn_id)) => {
-                Op::TurnSteer(TurnSteer { thread_id, expected_turn_id, input })
+                Op::TurnSteer(TurnSteer { thread_id, expected_turn_id, input, promotes: None })
             }
             (Some(thread_id), Delivery::Beside(sibling_of, overrides)) => {
                 Op::TurnFork(TurnFork { thread_id, sibling_of, input, overrides })
@@ -229,7 +247,7 @@ impl Client {
         let (input, echo) = match op {
             Op::TurnSubmit(it) | Op::TurnEnqueue(it) => (&it.input, Echo::Message),
             Op::ThreadCreate(ThreadCreate { input: Some(input), .. }) => (input, Echo::Message),
-            Op::TurnSteer(it) => (&it.input, Echo::Steer),
+            Op::TurnSteer(it) if it.promotes.is_none() => (&it.input, Echo::Steer),
             _ => return,
         };
         let text = input.text.to_string();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use panelot_base::{ClientId, SubmissionId};
+use panelot_protocol::op::TurnSteer;
 use panelot_protocol::settings::SettingsChange;
 use panelot_protocol::{Op, OpMessage, decode_op};
 use serde_json::{Value, json};
@@ -186,6 +187,7 @@ fn is_worth_saving(op: &Op) -> bool {
 /// What the person meant with an operation; none for those that no command makes or that no reconnect repeats.
 pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
     Some(match op {
+        Op::TurnSteer(TurnSteer { promotes: Some(run), .. }) => CommandKind::Queue(run.clone()),
         Op::ThreadCreate(_) | Op::TurnEnqueue(_) | Op::TurnFork(_) | Op::TurnSteer(_) | Op::TurnSubmit(_) => {
             CommandKind::Submit
         }

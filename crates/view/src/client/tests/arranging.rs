@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::engine::{Engine, meta};
 use super::rig::{Rig, connected, id, tell, thread};
-use crate::model::{CommandKind, EntryKey, Refusal, ToolState};
-use crate::{Command, Focus, Timer};
+use crate::model::{CommandKind, EntryKey, Label, Refusal, ToolState};
+use crate::{Arrangement, Command, Focus, Timer};
 
 fn steer(text: &str) -> Command {
     Command::Steer { text: text.into(), browser_context: None, overrides: TurnOverrides::default() }
@@ -24,7 +24,8 @@ fn revise(sibling_of: u64, text: &str) -> Command {
 }
 
 fn arrange(title: Option<&str>, pinned: Option<bool>) -> Command {
-    Command::Arrange { thread: thread("t"), title: title.map(str::to_owned), pinned, archived: None }
+    let change = Arrangement { title: title.map(str::to_owned), pinned, ..Arrangement::default() };
+    Command::Arrange { thread: thread("t"), change }
 }
 
 fn texts(list: &[crate::model::QueuedMessage]) -> Vec<&str> {
@@ -175,12 +176,71 @@ fn the_list_is_searched_by_the_words_of_titles_whatever_their_case() {
         vec![meta("t", 5, false), named("a", "Cheapest TRAIN to Lyon"), named("b", "Ürlaub in Lyon")];
     let rig = connected(&engine);
     let found = |query: &str| -> Vec<String> {
-        rig.model().directory.matching(query).iter().map(|meta| meta.id.to_string()).collect()
+        rig.model().directory.matching(query, None).iter().map(|meta| meta.id.to_string()).collect()
     };
     assert_eq!(found("lyon train"), ["a"]);
     assert_eq!(found("ÜRLAUB"), ["b"]);
     assert_eq!(found("  ").len(), 3);
     assert_eq!(found("nowhere"), [""; 0]);
+}
+
+#[test]
+fn the_list_is_narrowed_to_a_folder_or_a_label_and_both_are_known_once() {
+    let mut engine = Engine::new("t");
+    let filed = |id: &str, folder: Option<&str>, tags: &[&str]| panelot_protocol::snapshot::ThreadMeta {
+        title: format!("Title {id}"),
+        folder_id: folder.map(str::to_owned),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..meta(id, 9, false)
+    };
+    engine.threads = vec![
+        meta("t", 5, false),
+        filed("a", Some("Travel"), &["urgent", "Zoo"]),
+        filed("b", Some("Travel"), &[]),
+        filed("c", None, &["urgent"]),
+    ];
+    let mut rig = connected(&engine);
+    let directory = &rig.model().directory;
+    let found = |query: &str, label: Label| -> Vec<String> {
+        directory.matching(query, Some(&label)).iter().map(|meta| meta.id.to_string()).collect()
+    };
+    let (folder, urgent) = (|| Label::Folder("Travel".into()), || Label::Tag("urgent".into()));
+    assert_eq!(directory.labels(), [folder(), Label::Tag("Zoo".into()), urgent()]);
+    assert_eq!(
+        (found("", folder()), found("", urgent())),
+        (vec!["a".into(), "b".into()], vec!["a".into(), "c".into()])
+    );
+    assert_eq!(found("b", folder()), ["b"], "both narrow");
+    assert_eq!(found("", Label::Tag("Travel".into())), [""; 0], "a folder is no label");
+
+    let change =
+        Arrangement { folder: Some(" ".into()), tags: Some(vec!["later".into()]), ..Arrangement::default() };
+    rig.command(Command::Arrange { thread: thread("a"), change });
+    let Op::ThreadUpdate(it) = &rig.last_sent("thread.update").op else { unreachable!() };
+    assert_eq!((it.folder_id.as_deref(), it.title.as_deref()), (Some(""), None), "out of its folder");
+    assert_eq!(
+        it.tags.as_ref().map(|tags| tags.iter().map(|tag| tag.to_string()).collect()),
+        Some(vec!["later".to_owned()])
+    );
+}
+
+#[test]
+fn a_waiting_message_is_told_now_and_no_word_of_it_is_given_back() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("first"), "first");
+    engine.runs[0].steerable = true;
+    engine.submit(id("second"), "second");
+    let run = engine.runs[1].run_id.clone();
+    let mut rig = connected(&engine);
+    rig.command(Command::Promote { run: run.clone(), text: "second".into() });
+    let sent = rig.last_sent("turn.steer");
+    let Op::TurnSteer(it) = &sent.op else { unreachable!() };
+    assert_eq!((it.promotes.as_ref(), &*it.input.text), (Some(&run), "second"));
+    assert!(rig.model().is_pending(&CommandKind::Queue(run)), "its buttons rest meanwhile");
+    assert_eq!(texts(&rig.model().thread.steers()), [""; 0], "it is shown once");
+    rig.message(Engine::reject(&sent.submission_id, "turn_mismatch"));
+    assert_eq!(rig.restored, [""; 0], "it waits on");
+    assert_eq!(texts(&rig.model().thread.queued()), ["second"]);
 }
 
 #[test]
