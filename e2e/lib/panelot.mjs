@@ -93,6 +93,19 @@ export class Panelot {
     await this.console.evaluate(() => globalThis.wire.port.disconnect());
   }
 
+  /** Sends the engine one command, as a client of its own, and returns its acknowledgement. */
+  async command(type, fields) {
+    await wire.greet(this.console);
+    const answer = await wire.command(this.console, type, fields);
+    await this.console.evaluate(() => globalThis.wire.port.disconnect());
+    return answer;
+  }
+
+  /** Changes settings. */
+  settings(...changes) {
+    return this.command("settings.update", { changes });
+  }
+
   /** Opens a page of the sample site. */
   async openSite(path = "/order") {
     const page = await this.context.newPage();

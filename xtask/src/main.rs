@@ -60,8 +60,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "screenshots",
-        arguments: "",
-        purpose: "take the pictures in docs/img again",
+        arguments: "[--all]",
+        purpose: "take the pictures in docs/img again, or of every state into target/gallery",
         run: run::screenshots,
     },
     Command {

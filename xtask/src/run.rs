@@ -22,10 +22,11 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
     process::run(node.args(arguments), NEXT_STEP)
 }
 
-/// `cargo xtask screenshots`
+/// `cargo xtask screenshots [--all]`: the README's pictures, or every surface and state into `target/gallery`.
 pub(crate) fn screenshots(arguments: &[String]) -> Result<()> {
-    project::flags(arguments, [])?;
-    process::run(&mut script("e2e/demo/screenshots.mjs")?, NEXT_STEP)
+    let [all] = project::flags(arguments, ["--all"])?;
+    let path = if all { "e2e/demo/gallery.mjs" } else { "e2e/demo/screenshots.mjs" };
+    process::run(&mut script(path)?, NEXT_STEP)
 }
 
 /// A node script with a browser, a test build and the testkit at hand.
