@@ -293,7 +293,7 @@ fn Outcome(words: Option<words::ErrorWords>, model: String) -> impl IntoView {
                 <div>
                     <strong>{words.title}</strong>
                     <p>{words.next}</p>
-                    {words.said.map(|said| view! { <p>{t.error_said(t.provider(), &said)}</p> })}
+                    {words.said.map(|said| view! { <p>{t.error_said(&said, t.provider())}</p> })}
                 </div>
             </div>
         }

@@ -80,6 +80,8 @@ mod tests {
     #[test]
     fn arguments_stand_where_the_language_wants_them() {
         assert_eq!(Messages::new(Lang::En).tool_origin("https://a.example"), "On https://a.example");
+        // In a method they stand in the order of their names.
+        assert_eq!(Messages::new(Lang::En).error_said("no", "The provider"), "The provider says: no");
         assert_eq!(Messages::new(Lang::ZhCn).usage_hint("10", "2"), "输入 10 词元，输出 2 词元");
     }
 

@@ -4,7 +4,7 @@
 use futures_util::future::{Either, select};
 use panelot_base::{SafeUrl, Secret};
 use panelot_web::{
-    FetchError, HeaderValue, Request, Timer, fetch, now, random_bytes, sleep_ms, spawn, yield_to_event_loop,
+    FetchError, HeaderValue, Request, Timer, fetch, hold_lock, now, random_bytes, sleep_ms, spawn, yield_to_event_loop,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,6 +20,14 @@ fn get(url: &str) -> Request {
 fn blob(bytes: u32) -> String {
     let script = format!("URL.createObjectURL(new Blob([new Uint8Array({bytes}).fill(7)], {{type: 'x/y'}}))");
     js_sys::eval(&script).unwrap().as_string().unwrap()
+}
+
+#[wasm_bindgen_test]
+async fn a_name_is_held_once_and_waited_for_no_longer_than_said() {
+    assert!(hold_lock("panelot-web-test", 0).await);
+    assert!(!hold_lock("panelot-web-test", 0).await, "somebody has it");
+    assert!(!hold_lock("panelot-web-test", 50).await, "and keeps it");
+    assert!(hold_lock("panelot-web-test-2", 50).await);
 }
 
 #[wasm_bindgen_test]
