@@ -34,7 +34,7 @@ test("a task that has used up its tokens stands still until the person lets it g
   const budget = options.getByLabel(rig.view.say("turn-budget"), { exact: true });
   await budget.fill("100");
   await budget.press("Tab");
-  await expect(options.getByText(rig.view.say("saved"))).toBeVisible();
+  await expect(options.getByText(rig.view.say("saved"), { exact: true })).toBeVisible();
   await rig.panelot.testkit.add(
     scenario(
       "Spend a lot",

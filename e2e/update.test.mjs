@@ -12,7 +12,9 @@ test("a waiting update is told in an open view and installed when the person say
   const [worker] = panelot.context.serviceWorkers();
   await worker.evaluate(() => chrome.runtime.onUpdateAvailable.dispatch({ version: "9.9.9" }));
   await expect(view.page.getByText(view.say("update-waits", { version: "9.9.9" }))).toBeVisible();
-  await Promise.all([view.page.waitForEvent("close"), view.button("update-now").click()]);
+  await view.button("update-now").click();
+  const gone = () => view.page.isClosed() || !view.page.url().startsWith("chrome-extension:");
+  await eventually(async () => gone(), Boolean, "every page of the old version ends");
   // It was started anew, and its pages work again.
   await eventually(async () => {
     const page = await panelot.context.newPage();

@@ -90,7 +90,7 @@ class Gallery {
         await page.mouse.move(1, size.height / 2); // nothing is hovered
         for (const colorScheme of SCHEMES) {
           await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-          await page.waitForTimeout(120); // a frame with the new state
+          await page.waitForTimeout(250); // colours fade from one to the other
           await page.screenshot({ path: join(OUT, `${name}-${language}-${colorScheme}-${size.width}.png`), fullPage: full });
         }
       }

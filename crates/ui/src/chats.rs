@@ -428,7 +428,8 @@ fn EditDialog(asked: Asked, labels: Memo<Vec<Label>>) -> impl IntoView {
                 <h2 id="edit-title">{move || if renames() { t.rename_title() } else { t.file_title() }}</h2>
                 <div class="field">
                     <label for="edit-field">{move || if renames() { t.rename_field() } else { t.folder() }}</label>
-                    <input id="edit-field" class="input" node_ref=field bind:value=first autofocus autocomplete="off" list="edit-folders"
+                    <input id="edit-field" class="input" node_ref=field bind:value=first autofocus autocomplete="off"
+                        list=move || (!renames()).then_some("edit-folders")
                         maxlength=move || if renames() { TITLE_CHARS_MAX } else { FOLDER_CHARS_MAX }.to_string() required=renames />
                     <datalist id="edit-folders">{move || (!renames()).then(folders)}</datalist>
                 </div>

@@ -199,9 +199,10 @@ impl Client {
                 }
             }
             Event::SettingsUpdated(it) => {
-                let newer =
-                    |known: &panelot_protocol::settings::SettingsView| known.revision < it.settings.revision;
-                if self.model.settings.as_ref().is_none_or(newer) {
+                // Rules and grants change without the revision; what a port brings is in order.
+                let older =
+                    |known: &panelot_protocol::settings::SettingsView| known.revision > it.settings.revision;
+                if !self.model.settings.as_ref().is_some_and(older) {
                     self.model.settings = Some(it.settings);
                     out.changes.settings = true;
                 }

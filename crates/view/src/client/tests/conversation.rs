@@ -533,6 +533,9 @@ fn settings_come_in_order_and_a_change_tells_how_it_went() {
     rig.message(settings(3, Theme::Dark));
     rig.message(settings(2, Theme::Light));
     assert_eq!(rig.model().settings.as_ref().map(|it| it.theme), Some(Theme::Dark));
+    rig.message(settings(3, Theme::System));
+    let theme = rig.model().settings.as_ref().map(|it| it.theme);
+    assert_eq!(theme, Some(Theme::System), "a rule or a grant changes without the revision");
     let change = || vec![SettingsChange::SetTheme { theme: Theme::Light }];
     rig.command(Command::UpdateSettings { changes: change() });
     rig.command(Command::UpdateSettings { changes: change() });
