@@ -482,6 +482,6 @@ mod tests {
     fn labels_are_what_stands_between_commas_of_either_script_each_once() {
         assert_eq!(tags_of(" urgent, later ,urgent，中文、日本"), ["urgent", "later", "中文", "日本"]);
         assert_eq!(tags_of(" , ,"), [""; 0]);
-        assert_eq!(tags_of(&"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r".to_owned()).len(), 16);
+        assert_eq!(tags_of("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r").len(), 16);
     }
 }

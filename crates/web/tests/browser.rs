@@ -4,7 +4,8 @@
 use futures_util::future::{Either, select};
 use panelot_base::{SafeUrl, Secret};
 use panelot_web::{
-    FetchError, HeaderValue, Request, Timer, fetch, hold_lock, now, random_bytes, sleep_ms, spawn, yield_to_event_loop,
+    FetchError, HeaderValue, Request, Timer, fetch, hold_lock, now, random_bytes, sleep_ms, spawn,
+    yield_to_event_loop,
 };
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! What the person wants, turned into operations.
 
-use panelot_base::{SubmissionId, ThreadId, Timestamp, TurnId};
+use panelot_base::{RunId, SubmissionId, ThreadId, Timestamp, TurnId};
 use panelot_protocol::op::{
     ApprovalResponse, BrowserContext, ConnectionVerify, GrantRevoke, InteractionResponse, Nothing,
     QueueUpdate, RuleRemove, RunOnly, RunResolveUncertain, SettingsUpdate, ThreadCreate, ThreadHistory,
@@ -131,18 +131,7 @@ impl Client {
             Command::DismissError => {
                 out.changes.last_error |= self.model.last_error.take().is_some();
             }
-            Command::Promote { run, text } => {
-                let thread = &self.model.thread;
-                if let (Some(thread_id), Some(turn)) = (&thread.id, thread.steerable_turn()) {
-                    let steer = TurnSteer {
-                        thread_id: thread_id.clone(),
-                        expected_turn_id: turn.clone(),
-                        input: UserInput { text: Text::clipped(&text), browser_context: None },
-                        promotes: Some(run),
-                    };
-                    self.give(Op::TurnSteer(steer), out);
-                }
-            }
+            Command::Promote { run, text } => self.promote(run, &text, out),
             Command::ChangeQueued { run, text } if text.trim().is_empty() => {
                 self.refuse(CommandKind::Queue(run), Refusal::TextDoesNotFit, out);
             }
@@ -223,6 +212,19 @@ impl Client {
         };
         self.show_echo_of(now, &submission_id, &op, out);
         self.outbox.add(submission_id, op, CommandKind::Submit);
+    }
+
+    fn promote(&mut self, run: RunId, text: &str, out: &mut Out) {
+        let thread = &self.model.thread;
+        if let (Some(thread_id), Some(turn)) = (&thread.id, thread.steerable_turn()) {
+            let steer = TurnSteer {
+                thread_id: thread_id.clone(),
+                expected_turn_id: turn.clone(),
+                input: UserInput { text: Text::clipped(text), browser_context: None },
+                promotes: Some(run),
+            };
+            self.give(Op::TurnSteer(steer), out);
+        }
     }
 
     fn save_draft(&mut self, thread: Option<ThreadId>, text: String) {
