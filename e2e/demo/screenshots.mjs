@@ -35,6 +35,11 @@ async function take(page, name) {
   await page.mouse.move(1, page.viewportSize().height / 2); // nothing is hovered
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.evaluate(async () => {
+      await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+      const fading = document.getAnimations().filter((it) => it instanceof CSSTransition);
+      await Promise.allSettled(fading.map((it) => it.finished)); // from the other scheme's colours
+    });
     await page.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`) });
     console.log(`docs/img/${name}-${colorScheme}.png`);
   }
