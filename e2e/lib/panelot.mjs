@@ -13,8 +13,8 @@ import * as wire from "./wire.mjs";
 const PANEL = { width: 400, height: 800 };
 /** Of the window beside the panel, where people look at both. */
 const SITE_WIDTH = 960;
-/** The worker hears of a new failpoint by an event; nothing tells when it did. */
-const FAILPOINT_ARMED_MS = 500;
+/** A worker hears of a new failpoint at once; one that sleeps reads it when it starts. */
+const FAILPOINT_ARMED_MS = 2_000;
 const CONNECTION = "testkit";
 
 /** A browser with Panelot and a testkit. */
@@ -176,16 +176,19 @@ export class Panelot {
     return snapshot;
   }
 
-  /** Parks the worker at a named point, once. */
+  /** Parks the worker at a named point, once; resolves when it knows. */
   async failpoint(name, fields = { mode: "park" }) {
     await this.console.evaluate(
-      async (value) => {
-        await chrome.storage.local.remove("panelot_failpoint_reached");
+      async ({ value, within }) => {
+        await chrome.storage.local.remove(["panelot_failpoint_reached", "panelot_failpoint_armed"]);
         await chrome.storage.local.set({ panelot_failpoint: value });
+        for (const end = Date.now() + within; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+          const { panelot_failpoint_armed: armed } = await chrome.storage.local.get("panelot_failpoint_armed");
+          if (armed === value.name) return;
+        }
       },
-      { name, ...fields },
+      { value: { name, ...fields }, within: FAILPOINT_ARMED_MS },
     );
-    await sleep(FAILPOINT_ARMED_MS);
   }
 
   /** Waits until the named point is reached: the proof that what follows tests what it says. */

@@ -66,7 +66,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "test",
-        arguments: "[unit|wasm|e2e]",
+        arguments: "[unit|wasm|e2e|kill [--repeat N]]",
         purpose: "run one kind of tests, or all",
         run: test::command,
     },

@@ -1,4 +1,5 @@
-//! `cargo xtask test [unit|wasm|e2e]`: the three kinds of tests, each with what it needs set up first.
+//! `cargo xtask test [unit|wasm|e2e]`: the three kinds of tests, each with what it needs set up first; and
+//! `cargo xtask test kill [--repeat N]`, those of the browser tests that kill the worker, N rounds of each.
 
 use crate::build::{self, BuildKind};
 use crate::tally::{self, Tally};
@@ -27,15 +28,30 @@ const NODE_TESTS: [&str; 3] = ["page/test", "crates/provider/tests/node", "e2e"]
 /// What every headless Chromium of ours is started with.
 const HEADLESS: &[&str] = &["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
 
-/// `cargo xtask test [unit|wasm|e2e]`
+/// The browser tests that kill the worker at each point; a run of all makes one round of them.
+const KILL_TESTS: &str = "e2e/kill.test.mjs";
+/// Where they are told the number of rounds.
+const ROUNDS: &str = "PANELOT_REPEAT";
+
+/// `cargo xtask test [unit|wasm|e2e]`, `cargo xtask test kill [--repeat N]`
 pub(crate) fn command(arguments: &[String]) -> Result<()> {
+    if let Some(rounds) = rounds(arguments) {
+        project::say(format!("tests: kill, rounds: {rounds}"));
+        let run = browser_tests(&[KILL_TESTS.into()], |node| {
+            node.env(ROUNDS, rounds.to_string());
+        });
+        return match run {
+            Ok(tally) => conclude(tally, &[]),
+            Err(error) => conclude(Tally::default(), &[format!("kill: {error:#}")]),
+        };
+    }
     let suites: Vec<&Suite> = match arguments {
         [] => SUITES.iter().collect(),
         [name] => SUITES.iter().filter(|suite| suite.name == name).collect(),
         _ => Vec::new(),
     };
     if suites.is_empty() {
-        bail!("say `cargo xtask test`, or one of unit, wasm, e2e after it");
+        bail!("say `cargo xtask test`, or one of unit, wasm, e2e, kill [--repeat N] after it");
     }
     let mut total = Tally::default();
     let mut broken = Vec::new();
@@ -47,6 +63,15 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
         }
     }
     conclude(total, &broken)
+}
+
+/// The rounds of `kill [--repeat N]`, which are one unless given.
+fn rounds(arguments: &[String]) -> Option<u32> {
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["kill"] => Some(1),
+        ["kill", "--repeat", rounds] => rounds.parse().ok().filter(|&rounds| rounds > 0),
+        _ => None,
+    }
 }
 
 /// Prints the closing line and fails if anything did.
@@ -132,12 +157,6 @@ fn beside_this_program(name: &str) -> Result<PathBuf> {
 
 /// The built extension in a real browser, and the page executor in one.
 pub(crate) fn end_to_end() -> Result<Tally> {
-    let browser = browser::ensure()?;
-    let extension = build::build_extension(BuildKind::TEST)?;
-    process::run(
-        process::cargo().args(["build", "--quiet", "--package", "panelot-testkit"]),
-        "fix what the compiler says above",
-    )?;
     process::run(
         process::cargo().args(["build", "--quiet", "--package", "panelot-provider", "--examples"]),
         "fix what the compiler says above",
@@ -153,9 +172,21 @@ pub(crate) fn end_to_end() -> Result<Tally> {
         project::say("there are no browser tests");
         return Ok(Tally::default());
     }
+    browser_tests(&files, |_| {})
+}
+
+/// Runs these files with node, beside a test build. `more` says what they need beyond what all do.
+fn browser_tests(files: &[PathBuf], more: impl FnOnce(&mut Command)) -> Result<Tally> {
+    let browser = browser::ensure()?;
+    let extension = build::build_extension(BuildKind::TEST)?;
+    process::run(
+        process::cargo().args(["build", "--quiet", "--package", "panelot-testkit"]),
+        "fix what the compiler says above",
+    )?;
     let mut node = process::command("node");
     node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]).args(files);
     environment_of_browser_tests(&mut node, &browser.chromium, &extension)?;
+    more(&mut node);
     tally::run(&mut node)
 }
 
@@ -175,6 +206,17 @@ pub(crate) fn environment_of_browser_tests(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounds_are_those_of_the_kill_tests_alone() {
+        let of = |words: &[&str]| rounds(&words.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["kill"]), Some(1));
+        assert_eq!(of(&["kill", "--repeat", "20"]), Some(20));
+        for wrong in [&["kill", "--repeat", "0"][..], &["kill", "--repeat"], &["e2e", "--repeat", "2"], &[]] {
+            assert_eq!(of(wrong), None, "{wrong:?}");
+        }
+        assert!(project::root().join(KILL_TESTS).is_file());
+    }
 
     #[test]
     fn only_crates_that_say_so_have_wasm_tests() {

@@ -1,8 +1,8 @@
 //! Points at which a test parks or traps the driver, named by `panelot_failpoint` in `chrome.storage.local`:
 //! `{name, mode: "park"}` or `{name: "engine.enter", mode: "trap", threadId, count}`.
 //!
-//! The value is read at the start and whenever it changes. A point that is reached says so in
-//! `panelot_failpoint_reached` before it parks or traps.
+//! The value is read at the start and whenever it changes; `panelot_failpoint_armed` then holds the point's name. A point
+//! that is reached says so in `panelot_failpoint_reached` before it parks or traps.
 
 use std::cell::RefCell;
 
@@ -11,14 +11,16 @@ use panelot_base::json::FromJson;
 use panelot_chrome::Chrome;
 use panelot_chrome::storage::{self, Area};
 use serde_json::json;
-use wasm_bindgen::JsCast as _;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast as _, JsValue};
 
 use crate::shell;
 
 /// Where tests put the point.
 const KEY: &str = "panelot_failpoint";
+/// Where they see which one the worker has read.
+const ARMED: &str = "panelot_failpoint_armed";
 /// Where they see that it was reached.
 const REACHED: &str = "panelot_failpoint_reached";
 
@@ -46,7 +48,11 @@ extern "C" {
 /// Reads the value, now and whenever it changes. Only a test build listens: in a shipped one the event would wake the
 /// worker for nothing.
 pub(crate) async fn start() {
-    let listener = Closure::<dyn FnMut()>::new(|| panelot_web::spawn(refresh()));
+    let listener = Closure::<dyn FnMut(JsValue)>::new(|changes: JsValue| {
+        if js_sys::Reflect::has(&changes, &JsValue::from_str(KEY)) == Ok(true) {
+            panelot_web::spawn(refresh());
+        }
+    });
     on_storage_changed(listener.as_ref().unchecked_ref());
     listener.forget();
     refresh().await;
@@ -55,7 +61,12 @@ pub(crate) async fn start() {
 async fn refresh() {
     let stored = storage::get(&Chrome, Area::Local, KEY).await.ok().flatten();
     let point = stored.and_then(|value| Failpoint::from_json(value).ok());
+    let name = point.as_ref().map(|point| point.name.clone());
     ACTIVE.with(|active| active.replace(point));
+    // The engine's start need not wait for it.
+    panelot_web::spawn(async move {
+        let _ = storage::set(&Chrome, Area::Local, ARMED, json!(name)).await;
+    });
 }
 
 /// Does nothing, parks for ever, or traps.

@@ -287,6 +287,12 @@ impl<P: Ports> Runtime<P> {
 
     /// Applies a step's commit and runs its effects. Returns whether the commit succeeded.
     async fn execute(self: &Rc<Self>, step: Step) -> bool {
+        #[cfg(feature = "failpoints")]
+        let points = crate::failpoints::around(&step).zip(step.threads.first().cloned());
+        #[cfg(feature = "failpoints")]
+        if let Some(([before, _], thread)) = &points {
+            self.ports.failpoint(before, thread).await;
+        }
         if let Some(commit) = step.commit {
             let bound = environment_of(&commit);
             if let Err(error) = boxed(self.ports.store().apply(commit)).await {
@@ -299,6 +305,10 @@ impl<P: Ports> Runtime<P> {
             if let Some((digest, environment)) = bound {
                 self.keep_environment(digest, environment);
             }
+        }
+        #[cfg(feature = "failpoints")]
+        if let Some(([_, after], thread)) = &points {
+            self.ports.failpoint(after, thread).await;
         }
         for thread in &step.threads {
             self.failed.borrow_mut().remove(thread);

@@ -5,6 +5,8 @@
 
 mod boot;
 mod driver;
+#[cfg(feature = "failpoints")]
+mod failpoints;
 mod mailbox;
 mod model;
 mod ports;

@@ -88,6 +88,7 @@ impl Handler for Site {
         match (request.method.as_str(), request.path.as_str()) {
             ("GET", "/") => reply.html(200, &page("Potter's corner", HOME)),
             ("GET", "/order") => reply.html(200, &page("Order mugs", ORDER)),
+            ("GET", "/again") => reply.html(200, &page("Your last order", AGAIN)),
             ("POST", "/order") => self.order(request, reply),
             ("GET", "/article") => reply.html(200, &page("How a mug is made", &article(6))),
             ("GET", "/long") => reply.html(200, &page("The whole history of mugs", &article(400))),
@@ -114,6 +115,10 @@ const ORDER: &str = "<form method=post action=\"/order\">\
 <option value=1>1 mug</option><option value=2>2 mugs</option><option value=3>3 mugs</option>\
 <option value=6>6 mugs</option></select>\
 <button type=submit>Place order</button></form>";
+/// One click orders.
+const AGAIN: &str = "<p>3 mugs for Ada Lovelace.</p><form method=post action=\"/order\">\
+<input type=hidden name=name value=\"Ada Lovelace\"><input type=hidden name=email value=\"ada@example.com\">\
+<input type=hidden name=quantity value=3><button type=submit>Order again</button></form>";
 const SIGN_IN: &str = "<form method=post action=\"/sign-in\">\
 <label for=user>User name</label><input id=user name=user autocomplete=username value=\"ada\">\
 <label for=password>Password</label><input id=password name=password type=password \
