@@ -5,13 +5,16 @@
 
 use crate::build::{self, BuildKind};
 use crate::{browser, process, project, test};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use std::process::Command;
 
 /// One benchmark.
 struct Bench {
     name: &'static str,
     script: &'static str,
     measures: &'static str,
+    /// Makes what the script needs beside a browser and the extension, and tells it where that is.
+    prepare: fn(&mut Command) -> Result<()>,
 }
 
 /// Every benchmark.
@@ -20,11 +23,19 @@ const BENCHES: &[Bench] = &[
         name: "start",
         script: "e2e/bench/start.mjs",
         measures: "a cold worker to its first answer, and a message to its first delta",
+        prepare: |_| Ok(()),
     },
     Bench {
         name: "stream",
         script: "e2e/bench/stream.mjs",
         measures: "frames, long tasks and delay while a long answer streams",
+        prepare: |_| Ok(()),
+    },
+    Bench {
+        name: "engine",
+        script: "e2e/bench/engine.mjs",
+        measures: "opening and continuing threads of 200 to 20,000 nodes, by the engine alone and in the worker",
+        prepare: engine_alone,
     },
 ];
 
@@ -46,7 +57,24 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
     let mut node = process::command("node");
     node.arg(bench.script).args(options);
     test::environment_of_browser_tests(&mut node, &browser.chromium, &extension)?;
+    (bench.prepare)(&mut node)?;
     process::run(&mut node, "a bound marked BROKEN above does not hold, or the script says what failed")
+}
+
+/// Measures the engine without a browser, and writes the rows of the threads that are measured in one.
+fn engine_alone(node: &mut Command) -> Result<()> {
+    for (what, variable) in [("native", "PANELOT_ENGINE_NATIVE"), ("rows", "PANELOT_ENGINE_ROWS")] {
+        let mut cargo = process::cargo();
+        cargo.args("run --quiet --package panelot-sim --bin engine-bench --profile sim".split(' '));
+        let output = cargo.args(["--", what]).output().context("cargo cannot be started")?;
+        if !output.status.success() {
+            bail!("engine-bench {what}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let file = project::scratch()?.join(format!("engine-{what}.json"));
+        project::write(&file, output.stdout)?;
+        node.env(variable, file);
+    }
+    Ok(())
 }
 
 fn list() -> String {

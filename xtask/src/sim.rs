@@ -20,7 +20,7 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
 
 fn cargo(bugs: bool) -> Command {
     let mut cargo = process::cargo();
-    cargo.args(["run", "--quiet", "--package", "panelot-sim", "--profile", PROFILE]);
+    cargo.args(["run", "--quiet", "--package", "panelot-sim", "--bin", "panelot-sim", "--profile", PROFILE]);
     if bugs {
         cargo.args(["--features", "bugs"]);
     }

@@ -16,6 +16,8 @@ use crate::store::{ReadRecord, Store};
 enum Part {
     Number(u64),
     Text(Vec<u16>),
+    /// After every other one: no key holds it, so with it a range over a prefix has its end.
+    End,
 }
 
 type Place = (Table, Vec<Part>);
@@ -171,25 +173,13 @@ impl Store for MemoryStore {
         self.check_readable()?;
         let rows = self.rows.borrow();
         let first = place(scan.table, &scan.prefix);
-        let end = scan.before.as_ref().map(part);
-        let inside = |parts: &[Part]| {
-            let Some(rest) = parts.strip_prefix(first.1.as_slice()) else { return false };
-            match (rest.first(), &end) {
-                (Some(next), Some(end)) => next < end,
-                _ => true,
-            }
-        };
-        let found = rows
-            .range(first.clone()..)
-            .take_while(|((table, parts), _)| *table == scan.table && inside(parts))
-            .map(|(_, (key, row))| (key, row));
-        let read = |(key, row): (&Key, &Row)| Record::from_row(key, row);
+        let mut end = first.clone();
+        end.1.push(scan.before.as_ref().map_or(Part::End, part));
+        let found = rows.range(first..end).map(|(_, (key, row))| Record::from_row(key, row));
         Ok(if scan.descending {
-            let mut found: Vec<_> = found.collect();
-            found.reverse();
-            found.into_iter().take(scan.limit).map(read).collect()
+            found.rev().take(scan.limit).collect()
         } else {
-            found.take(scan.limit).map(read).collect()
+            found.take(scan.limit).collect()
         })
     }
 
