@@ -308,7 +308,9 @@ impl Decoder {
 
     fn foreign(&self) -> ProviderError {
         let body = String::from_utf8_lossy(&self.excerpt);
-        let mut error = self.answer.format(&body);
+        // What came behind the end mark in the same chunk belongs to nothing.
+        let body = if self.done { body.split("[DONE]").next().unwrap_or_default() } else { &body };
+        let mut error = self.answer.format(body);
         error.upstream_message =
             error.upstream_message.map(|text| text.chars().take(EXCERPT_CHARS).collect());
         error

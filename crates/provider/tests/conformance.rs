@@ -601,3 +601,13 @@ fn an_endless_answer_is_refused_before_it_fills_the_memory() {
         assert_eq!(refused, Some((16, Some(Reason::ResponseFormat))));
     }
 }
+
+#[test]
+fn what_comes_behind_an_end_mark_is_not_shown_as_an_excerpt_either() {
+    let body = b"data: not json\n\ndata: [DONE]\n\nbehind";
+    for speaker in wires() {
+        let whole = decode(speaker.wire(), [body.as_slice()]).1.unwrap_err();
+        assert_eq!(decode(speaker.wire(), body.chunks(1)).1.unwrap_err(), whole);
+        assert!(!whole.upstream_message.unwrap_or_default().contains("behind"));
+    }
+}
