@@ -34,7 +34,7 @@ function chunks(bytes, source) {
 function expected(parts) {
     const events = [];
     const parser = createParser({ onEvent: (event) => events.push({ name: event.event ?? "", data: event.data }) });
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const decoder = new TextDecoder();
     for (const part of parts) {
         parser.feed(decoder.decode(part, { stream: true }));
     }
