@@ -6,7 +6,9 @@ use panelot_base::{ConnectionId, RuleId, SafeUrl, Secret, SessionId, SortedMap, 
 use panelot_gatekeeper as gate;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
-use panelot_protocol::settings::{ModelChoice as WireChoice, RuleView, SettingsChange, SettingsView};
+use panelot_protocol::settings::{
+    ModelChoice as WireChoice, ProviderWire, RuleView, SettingsChange, SettingsView,
+};
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
 use panelot_provider::Endpoint;
 use panelot_records::run::{ModelChoice, Overrides};
@@ -39,6 +41,14 @@ fn unword<T: FromJson + Default>(word: &str) -> T {
 
 fn choice_record(choice: &WireChoice) -> ModelChoice {
     ModelChoice { connection: choice.connection_id.clone(), model: choice.model_id.to_string() }
+}
+
+const fn wire_record(wire: ProviderWire) -> panelot_records::ProviderWire {
+    match wire {
+        ProviderWire::Openai => panelot_records::ProviderWire::Openai,
+        ProviderWire::Anthropic => panelot_records::ProviderWire::Anthropic,
+        ProviderWire::Responses => panelot_records::ProviderWire::Responses,
+    }
 }
 
 /// The choices of one message, as they are stored.
@@ -172,10 +182,20 @@ impl Directory {
         writes: &mut Vec<Write>,
     ) -> Result<(), Refused> {
         match change {
-            SettingsChange::PutConnection { id, name, base_url, models, key } => {
+            SettingsChange::PutConnection { id, name, wire, base_url, models, key } => {
                 let key = key.map(panelot_protocol::settings::IncomingKey::into_secret);
                 let models = models.into_iter().map(Text::into_string).collect();
-                self.put_connection(id, name.trim(), &base_url, models, key, now, writes)?;
+                let connection = Connection {
+                    id,
+                    revision: 0,
+                    name: name.trim().to_owned(),
+                    wire: wire_record(wire),
+                    base_url: SafeUrl::new(base_url.trim()),
+                    models,
+                    has_key: false,
+                    created_at: now,
+                };
+                self.put_connection(connection, key, writes)?;
             }
             SettingsChange::RemoveConnection { id } => {
                 self.connections.remove(&id);
@@ -212,34 +232,29 @@ impl Directory {
         Ok(choice.map(choice_record))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of one wire message, taken apart once")]
+    /// Keeps a connection, new or changed: `given` says all but what the one of that name before it says.
     fn put_connection(
         &mut self,
-        id: ConnectionId,
-        name: &str,
-        base_url: &str,
-        models: Vec<String>,
+        given: Connection,
         key: Option<Secret>,
-        now: Timestamp,
         writes: &mut Vec<Write>,
     ) -> Result<(), Refused> {
         let invalid = |why: String| Refused::new(ErrorCode::InvalidCommand, why);
-        Endpoint::new(base_url, Secret::default()).map_err(|error| invalid(error.to_string()))?;
-        let known = self.connections.get(&id);
+        Endpoint::new(given.base_url.as_str(), Secret::default())
+            .map_err(|error| invalid(error.to_string()))?;
+        let known = self.connections.get(&given.id);
         if known.is_none() && self.connections.len() >= CONNECTIONS_MAX {
             return Err(invalid(format!("at most {CONNECTIONS_MAX} connections can be set up")));
         }
         let has_key =
             key.as_ref().map_or_else(|| known.is_some_and(|known| known.has_key), |key| !key.is_empty());
         let connection = Connection {
-            id: id.clone(),
             revision: known.map_or(0, |known| known.revision + 1),
-            name: name.to_owned(),
-            base_url: SafeUrl::new(base_url.trim()),
-            models,
             has_key,
-            created_at: known.map_or(now, |known| known.created_at),
+            created_at: known.map_or(given.created_at, |known| known.created_at),
+            ..given
         };
+        let id = connection.id.clone();
         match key {
             Some(secret) if secret.is_empty() => writes.push(Write::Delete(Key::secret(&id))),
             Some(secret) => writes.push(Write::Seal { connection: id.clone(), secret }),

@@ -10,7 +10,8 @@ use panelot_protocol::snapshot as wire;
 use panelot_records::node::{self, Body, NoticeKind, ResultOutcome};
 use panelot_records::run::{ModelChoice, Overrides, Steer};
 use panelot_records::{
-    Approval, Connection, Decision, Grant, Node, Response, Rule, Run, RunState, Thread, WaitKind,
+    Approval, Connection, Decision, Grant, Node, ProviderWire, Response, Rule, Run, RunState, Thread,
+    WaitKind,
 };
 use panelot_tools::Target;
 use serde_json::Value;
@@ -302,6 +303,11 @@ pub(crate) fn connection(connection: &Connection) -> wire_settings::ConnectionVi
     wire_settings::ConnectionView {
         id: connection.id.clone(),
         name: Text::clipped(&connection.name),
+        wire: match connection.wire {
+            ProviderWire::Openai => wire_settings::ProviderWire::Openai,
+            ProviderWire::Anthropic => wire_settings::ProviderWire::Anthropic,
+            ProviderWire::Responses => wire_settings::ProviderWire::Responses,
+        },
         base_url: Text::clipped(connection.base_url.as_str()),
         models: connection.models.iter().map(|model| Text::clipped(model)).collect(),
         has_key: connection.has_key,

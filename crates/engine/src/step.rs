@@ -6,7 +6,7 @@ use panelot_base::{
 use panelot_gatekeeper::Permit;
 use panelot_protocol::{EventMessage, OpMessage};
 use panelot_provider::Request;
-use panelot_records::{Commit, Response, Scan};
+use panelot_records::{Commit, ProviderWire, Response, Scan};
 use panelot_tools::{Call, Command};
 
 use crate::input::{ConnectionHandle, TargetPhase};
@@ -101,6 +101,8 @@ pub struct ModelCall {
     pub environment: EnvironmentDigest,
     /// Whose credential is used.
     pub connection: ConnectionId,
+    /// Which protocol the provider speaks, as the settings say now.
+    pub wire: ProviderWire,
     /// Where the provider is, as the settings say now.
     pub base_url: SafeUrl,
     /// What for.
@@ -190,6 +192,8 @@ pub enum Effect {
         submission: SubmissionId,
         /// Which.
         connection: ConnectionId,
+        /// Which protocol it speaks.
+        wire: ProviderWire,
         /// Where it is.
         base_url: SafeUrl,
         /// With which model.

@@ -64,6 +64,21 @@ pub struct ModelChoice {
     pub model_id: Text<256>,
 }
 
+/// A protocol that providers speak.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum ProviderWire {
+    /// OpenAI's chat completions and everything compatible.
+    #[default]
+    Openai,
+    /// Anthropic's messages and everything compatible.
+    Anthropic,
+    /// OpenAI's Responses.
+    Responses,
+}
+
 /// A connection as views see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -72,6 +87,9 @@ pub struct ConnectionView {
     pub id: ConnectionId,
     /// Shown name.
     pub name: Text<200>,
+    /// Which protocol it speaks.
+    #[serde(default)]
+    pub wire: ProviderWire,
     /// Where its API is.
     pub base_url: Text<2048>,
     /// The models the person uses there.
@@ -209,6 +227,9 @@ pub enum SettingsChange {
         id: ConnectionId,
         /// Shown name.
         name: Text<200>,
+        /// Which protocol it speaks.
+        #[serde(default)]
+        wire: ProviderWire,
         /// Where its API is; `http` or `https`.
         base_url: Text<2048>,
         /// The models the person uses there.

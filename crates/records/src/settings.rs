@@ -38,6 +38,19 @@ pub struct Draft {
     pub text: String,
 }
 
+/// A protocol that providers speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub enum ProviderWire {
+    /// OpenAI's chat completions and everything compatible.
+    #[default]
+    Openai,
+    /// Anthropic's messages and everything compatible.
+    Anthropic,
+    /// OpenAI's Responses.
+    Responses,
+}
+
 /// A model provider of the person's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
@@ -48,6 +61,9 @@ pub struct Connection {
     pub revision: u64,
     /// Shown name.
     pub name: String,
+    /// Which protocol it speaks; connections of the first version spoke the first one.
+    #[serde(default)]
+    pub wire: ProviderWire,
     /// Where its API is.
     pub base_url: SafeUrl,
     /// The models the person uses there; the first one is the connection's own default.

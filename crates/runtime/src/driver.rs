@@ -403,8 +403,8 @@ impl<P: Ports> Runtime<P> {
                     let _ = sender.send(response);
                 }
             }
-            Effect::Verify { from, submission, connection, base_url, model } => {
-                self.spawn_verify(from, submission, connection, base_url, model);
+            Effect::Verify { from, submission, connection, wire, base_url, model } => {
+                self.spawn_verify(from, submission, connection, (wire, base_url), model);
             }
             Effect::Sweep(scan) => self.sweep_later(*scan),
             Effect::ReadBranch { from, message, thread, leaf } => {

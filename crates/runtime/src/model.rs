@@ -8,7 +8,7 @@ use panelot_base::{ConnectionId, EnvironmentDigest, Secret, ThreadId};
 use panelot_engine::{Cut, Input, ModelCall, ModelInput, Purpose, context};
 use panelot_model_client::{Call, CallError, Delta, Models};
 use panelot_provider::{ErrorKind, ProviderError, Reason, Request, Response, Wire};
-use panelot_records::{Environment, Key, Node, Record};
+use panelot_records::{Environment, Key, Node, ProviderWire, Record};
 use panelot_store::{HeadError, PathPage, Store};
 
 use crate::driver::Runtime;
@@ -33,6 +33,15 @@ impl NoAnswer {
 impl From<CallError> for NoAnswer {
     fn from(error: CallError) -> Self {
         Self::Failed(error)
+    }
+}
+
+/// The codec of a connection's protocol.
+pub(crate) const fn wire(recorded: ProviderWire) -> Wire {
+    match recorded {
+        ProviderWire::Openai => Wire::Openai,
+        ProviderWire::Anthropic => Wire::Anthropic,
+        ProviderWire::Responses => Wire::Responses,
     }
 }
 
@@ -80,7 +89,7 @@ impl<P: Ports> Runtime<P> {
         let key = secret_of(self.ports.store(), &call.connection).await.map_err(CallError::from)?;
         let asked = Call {
             thread: call.thread.clone(),
-            wire: Wire::Openai,
+            wire: wire(call.wire),
             base_url: call.base_url.as_str().to_owned(),
             request,
         };

@@ -9,12 +9,13 @@ use panelot_engine::{ConnectionHandle, Input, TargetLookup};
 use panelot_gatekeeper::Permit;
 use panelot_model_client::{CallError, Models, Probe};
 use panelot_protocol::OpMessage;
-use panelot_provider::{ErrorKind, ProviderError, Wire};
+use panelot_provider::{ErrorKind, ProviderError};
+use panelot_records::ProviderWire;
 use panelot_store::{HeadError, PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
-use crate::model::{Reach, secret_of};
+use crate::model::{Reach, secret_of, wire};
 use crate::ports::{Browser, Ports};
 
 /// Tells an attempt of a call from a later one of the same call.
@@ -111,25 +112,20 @@ impl<P: Ports> Runtime<P> {
         from: ConnectionHandle,
         submission: SubmissionId,
         connection: ConnectionId,
-        base_url: SafeUrl,
+        place: (ProviderWire, SafeUrl),
         model: String,
     ) {
         let runtime = Rc::clone(self);
         self.spawn_task(async move {
-            let result = runtime.verify(&connection, &base_url, &model).await;
+            let probe =
+                Probe { wire: wire(place.0), base_url: place.1.as_str().to_owned(), model: model.clone() };
+            let result = runtime.verify(&connection, probe).await;
             runtime.push(Input::Verified { from, submission, connection, model, result });
         });
     }
 
-    async fn verify(
-        &self,
-        connection: &ConnectionId,
-        base_url: &SafeUrl,
-        model: &str,
-    ) -> Result<Vec<String>, ProviderError> {
+    async fn verify(&self, connection: &ConnectionId, probe: Probe) -> Result<Vec<String>, ProviderError> {
         let key = secret_of(self.ports.store(), connection).await?;
-        let probe =
-            Probe { wire: Wire::Openai, base_url: base_url.as_str().to_owned(), model: model.to_owned() };
         self.ports.models().verify(probe, key).await.map_err(|error| match error {
             CallError::Provider(error) => error,
             CallError::Ours(why) => {

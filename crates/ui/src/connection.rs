@@ -4,7 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use panelot_base::ConnectionId;
 use panelot_protocol::Text;
-use panelot_protocol::settings::{ConnectionView, IncomingKey, ModelChoice, SettingsChange};
+use panelot_protocol::settings::{ConnectionView, IncomingKey, ModelChoice, ProviderWire, SettingsChange};
 use panelot_view::Command;
 use panelot_view::model::{CommandKind, Verification};
 
@@ -12,6 +12,7 @@ use crate::glyph::{Glyph, glyph};
 use crate::i18n::Messages;
 use crate::platform;
 use crate::session::{Part, Session};
+use crate::templates::{TemplatePicker, WirePicker};
 use crate::words;
 
 /// The fields as the person has them.
@@ -19,6 +20,7 @@ use crate::words;
 struct Form {
     name: RwSignal<String>,
     url: RwSignal<String>,
+    wire: RwSignal<ProviderWire>,
     key: RwSignal<String>,
     drop_key: RwSignal<bool>,
     models: RwSignal<String>,
@@ -31,6 +33,7 @@ impl Form {
         Self {
             name: text(|it| it.name.to_string()),
             url: text(|it| it.base_url.to_string()),
+            wire: RwSignal::new(connection.map(|it| it.wire).unwrap_or_default()),
             key: RwSignal::new(String::new()),
             drop_key: RwSignal::new(false),
             models: text(|it| it.models.iter().map(|model| &**model).collect::<Vec<_>>().join("\n")),
@@ -66,6 +69,7 @@ impl Form {
         SettingsChange::PutConnection {
             id,
             name: Text::clipped(&name.or(host).unwrap_or_default()),
+            wire: self.wire.get_untracked(),
             base_url: Text::clipped(url.trim().trim_end_matches('/')),
             models: untrack(|| self.models()).iter().map(|model| Text::clipped(model)).collect(),
             key,
@@ -92,6 +96,8 @@ pub(crate) fn ConnectionDialog(
     let dialog = NodeRef::<html::Dialog>::new();
     let form = Form::of(connection.as_ref());
     let fresh = connection.is_none();
+    let known_origin = StoredValue::new(connection.as_ref().and_then(|it| words::origin_of(&it.base_url)));
+    let agreed = RwSignal::new(None::<String>);
     let has_key = RwSignal::new(connection.as_ref().is_some_and(|it| it.has_key));
     let id = StoredValue::new(connection.map_or_else(|| session.mint(ConnectionId::mint), |it| it.id));
     let refusal = RwSignal::new(None::<String>);
@@ -109,6 +115,15 @@ pub(crate) fn ConnectionDialog(
         };
         if then == Next::Close && untrack(|| form.models()).is_empty() {
             return refusal.set(Some(t.connection_models_missing().to_owned()));
+        }
+        // A stored key goes to no other place than it was given for, unless the person says so.
+        let keeps_key = has_key.get_untracked()
+            && form.key.get_untracked().trim().is_empty()
+            && !form.drop_key.get_untracked();
+        let moved = known_origin.with_value(|known| known.as_ref().is_some_and(|known| *known != origin));
+        if keeps_key && moved && agreed.get_untracked().as_ref() != Some(&origin) {
+            refusal.set(Some(t.connection_key_elsewhere(&origin)));
+            return agreed.set(Some(origin));
         }
         refusal.set(None);
         wasm_bindgen_futures::spawn_local(async move {
@@ -130,6 +145,7 @@ pub(crate) fn ConnectionDialog(
         <dialog node_ref=dialog aria-labelledby="connection-title" on:close=move |_| edited.set(None)>
             <form on:submit=move |event| { event.prevent_default(); save(Next::Close); }>
                 <h2 id="connection-title">{title}</h2>
+                {fresh.then(|| view! { <TemplatePicker name=form.name url=form.url wire=form.wire /> })}
                 <Access form has_key />
                 {move || refusal.get().map(|text| view! { <p class="field-error" role="alert">{text}</p> })}
                 <Show when=move || tested.get()><TestResult id form /></Show>
@@ -218,6 +234,7 @@ fn Access(form: Form, has_key: RwSignal<bool>) -> impl IntoView {
                 bind:value=form.url />
             <p class="hint" id="connection-url-hint">{t.connection_url_hint()}</p>
         </div>
+        <WirePicker wire=form.wire />
         <div class="field">
             <label for="connection-key">{t.connection_key()}</label>
             <input id="connection-key" class="input" type="password" autocomplete="off" spellcheck="false"

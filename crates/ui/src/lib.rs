@@ -24,6 +24,7 @@ mod prose;
 mod recovery;
 mod session;
 mod stream;
+mod templates;
 mod thread;
 pub mod words;
 

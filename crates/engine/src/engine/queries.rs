@@ -209,9 +209,9 @@ impl Engine {
             };
             return answer(from, Event::ConnectionVerified(event));
         };
-        let base_url = known.base_url.clone();
+        let (wire, base_url) = (known.wire, known.base_url.clone());
         Step {
-            effects: vec![Effect::Verify { from, submission, connection, base_url, model }],
+            effects: vec![Effect::Verify { from, submission, connection, wire, base_url, model }],
             ..Step::default()
         }
     }

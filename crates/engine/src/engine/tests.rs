@@ -47,6 +47,7 @@ fn connection() -> Connection {
         id: panelot_base::ConnectionId::new("conn").unwrap(),
         revision: 0,
         name: "Test".into(),
+        wire: panelot_records::ProviderWire::Openai,
         base_url: panelot_base::SafeUrl::new("http://localhost:1/v1"),
         models: vec!["m".into()],
         has_key: false,

@@ -62,6 +62,7 @@ impl ThreadMachine {
             leaf,
             environment,
             connection: model.connection.clone(),
+            wire: connection.wire,
             base_url: connection.base_url.clone(),
             fence_seed: self.thread.fence_seed.clone(),
             purpose: purpose.clone(),

@@ -55,6 +55,7 @@ impl ThreadMachine {
             leaf,
             environment,
             connection: model.connection,
+            wire: connection.wire,
             base_url: connection.base_url.clone(),
             reminders: Vec::new(),
             fence_seed: String::new(),

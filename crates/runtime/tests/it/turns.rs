@@ -420,3 +420,34 @@ fn the_worker_is_kept_alive_while_something_runs_and_only_then() {
     world.pass(300_000);
     assert_eq!(world.outside.kept_alive.get(), after);
 }
+
+#[test]
+fn a_connection_is_spoken_to_in_its_own_protocol() {
+    let mut world = World::new();
+    world.send(
+        1,
+        json!({"type": "settings.update", "changes": [{"type": "putConnection", "id": "conn", "name": "Other",
+            "wire": "anthropic", "baseUrl": "http://localhost:1", "models": ["m"]}]}),
+    );
+    world.settle();
+    let events = [
+        json!({"type": "message_start", "message": {"usage": {"input_tokens": 3, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello."}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+        json!({"type": "message_stop"}),
+    ];
+    let told = events
+        .map(|event| Chunk::Bytes(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())));
+    let reply = Reply::of(told.into());
+    // One for the message, one for the title of the conversation.
+    world.script([reply.clone(), reply]);
+    let thread = world.ask("Hi");
+    world.settle();
+    let request = world.outside.requests.borrow()[0].clone();
+    assert!(request["max_tokens"].is_u64(), "Anthropic's requests name a limit: {request}");
+    assert!(request["system"].is_array() || request["system"].is_string(), "{request}");
+    let snapshot = world.snapshot(1, &thread);
+    assert!(snapshot.to_string().contains("Hello."), "{snapshot}");
+}

@@ -285,6 +285,7 @@ fn credentials_and_stops_are_not_saved() {
     let engine = Engine::new("t");
     let mut rig = connected(&engine);
     let put = |key: Option<&str>| SettingsChange::PutConnection {
+        wire: Default::default(),
         id: ConnectionId::new("c").expect("an id"),
         name: Text::clipped("n"),
         base_url: Text::clipped("https://a.example"),
