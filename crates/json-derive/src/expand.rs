@@ -180,7 +180,7 @@ pub(crate) fn fields_case(attributes: &Attributes, variant: &Variant) -> Result<
 }
 
 /// Reads over a blank variant: `read` sees its fields as `field_NAME`, or its content as `content`.
-fn over_blank(variant: &Variant, read: &TokenStream) -> TokenStream {
+fn over_blank(variants: &[&Variant], variant: &Variant, read: &TokenStream) -> TokenStream {
     let ident = &variant.ident;
     let target = quote!(Self::#ident);
     let blank = blank_fields(&target, &variant.fields);
@@ -188,12 +188,12 @@ fn over_blank(variant: &Variant, read: &TokenStream) -> TokenStream {
         Fields::Named(fields) => bound(&target, fields),
         Fields::Unnamed(_) | Fields::Unit => quote!(#target(content)),
     };
+    let others = (variants.len() > 1).then(|| quote!(_ => {}));
     quote! {
         *self = #blank;
-        #[allow(unreachable_patterns, reason = "an enum may have one variant only")]
         match self {
             #pattern => { #read }
-            _ => {}
+            #others
         }
     }
 }
@@ -207,10 +207,10 @@ fn read_tagged(attributes: &Attributes, tag: &str, variants: &[&Variant]) -> Res
             Fields::Unit => quote!(*self = Self::#ident;),
             Fields::Named(fields) => {
                 let read = read_fields(attributes, fields_case(attributes, variant)?, fields)?;
-                over_blank(variant, &read)
+                over_blank(variants, variant, &read)
             }
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                over_blank(variant, &quote!(fields.rest(content);))
+                over_blank(variants, variant, &quote!(fields.rest(content);))
             }
             Fields::Unnamed(_) => {
                 return Err(Error::new_spanned(variant, "a tagged variant has named fields"));
@@ -238,12 +238,12 @@ fn read_external(attributes: &Attributes, variants: &[&Variant]) -> Result<Token
             Fields::Unit => words.push(quote!(#name => *self = Self::#ident,)),
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
                 let read = quote!(::panelot_base::json::FromJson::read(content, given, reading););
-                let read = over_blank(variant, &read);
+                let read = over_blank(variants, variant, &read);
                 contents.push(quote!(#name => { #read }));
             }
             Fields::Named(fields) => {
                 let read = read_fields(attributes, fields_case(attributes, variant)?, fields)?;
-                let read = over_blank(variant, &read);
+                let read = over_blank(variants, variant, &read);
                 contents.push(quote! {
                     #name => {
                         let mut fields = ::panelot_base::json::Fields::of(given, reading);

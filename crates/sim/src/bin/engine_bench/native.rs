@@ -49,6 +49,7 @@ impl Bench {
         let model = ModelChoice { connection: connection.clone(), model: "echo".to_owned() };
         let settings = Settings { default_model: Some(model), ..Settings::default() };
         let provider = Connection {
+            wire: panelot_records::ProviderWire::Openai,
             id: connection,
             revision: 1,
             name: "Bench".to_owned(),
