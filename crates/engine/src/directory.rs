@@ -277,6 +277,13 @@ impl Directory {
         Write::Delete(Key::grant(thread, tool, origin))
     }
 
+    /// Takes back what was granted in a thread that is deleted. Returns whether anything was.
+    pub(crate) fn forget_grants(&mut self, thread: &ThreadId) -> bool {
+        let before = self.grants.len();
+        self.grants.retain(|it| it.thread != *thread);
+        self.grants.len() != before
+    }
+
     pub(crate) fn put_rule(&mut self, rule: &RuleView, now: Timestamp) -> Result<Write, Refused> {
         let invalid = |why: String| Refused::new(ErrorCode::InvalidCommand, why);
         if !self.rules.contains_key(&rule.id) && self.rules.len() >= RULES_MAX {

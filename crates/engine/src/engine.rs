@@ -228,8 +228,10 @@ impl Engine {
         self.sequences.get_or_insert_with(thread.clone(), || floor)
     }
 
-    /// Takes in anew what is not of one thread, after a commit failed. Of `stored` only that is used.
-    pub fn reload_directory(&mut self, stored: Boot) {
+    /// Takes in anew what is not of one thread, after a commit failed. Of `stored` only that is used. The effect tells
+    /// views the settings: a commit whose answer alone was lost has changed them.
+    #[must_use]
+    pub fn reload_directory(&mut self, stored: Boot) -> Effect {
         let directory = &mut self.directory;
         directory.settings = stored.settings.unwrap_or_default();
         directory.connections = stored.connections.into_iter().map(|it| (it.id.clone(), it)).collect();
@@ -247,6 +249,7 @@ impl Engine {
         }
         let known = &directory.threads;
         directory.activity.retain(|thread, _| known.contains_key(thread));
+        self.settings_changed()
     }
 
     /// Says that the rules and grants in memory may not be those in the store: nothing is allowed silently until
@@ -326,12 +329,8 @@ impl Engine {
         let Some(head) = head else {
             self.dropped.remove(thread);
             self.directory.activity.remove(thread);
-            let Some(_) = self.directory.threads.remove(thread) else { return Vec::new() };
-            let event = ThreadDeleted { deleted_thread_id: thread.clone() };
-            return vec![Step {
-                effects: vec![self.broadcast(Event::ThreadDeleted(event))],
-                ..Step::default()
-            }];
+            let known = self.directory.threads.remove(thread).is_some();
+            return known.then(|| self.tell_gone(thread)).into_iter().collect();
         };
         if self.machines.contains_key(thread) {
             return Vec::new();
@@ -343,6 +342,13 @@ impl Engine {
         steps
     }
 
+    /// Tells the list of threads that one is not there (any more): its deletion was durable though its commit failed, or
+    /// its creation was not.
+    fn tell_gone(&mut self, thread: &ThreadId) -> Step {
+        let event = ThreadDeleted { deleted_thread_id: thread.clone() };
+        Step { effects: vec![self.broadcast(Event::ThreadDeleted(event))], ..Step::default() }
+    }
+
     /// Tells the views of a thread that was dropped how it stands now. Its number shows them that they have missed
     /// something, even if nothing else ever happens in the thread.
     #[inline(never)]
@@ -350,7 +356,10 @@ impl Engine {
         if !self.dropped.remove(thread) {
             return Vec::new();
         }
-        let Some(machine) = self.machines.get(thread) else { return Vec::new() };
+        let Some(machine) = self.machines.get(thread) else {
+            let gone = !self.directory.threads.contains_key(thread);
+            return gone.then(|| self.tell_gone(thread)).into_iter().collect();
+        };
         let (meta, activity) = (machine.meta(), machine.activity());
         let updated = ThreadUpdated { thread_id: thread.clone(), meta: meta.clone() };
         let mut effects: Vec<Effect> =

@@ -117,10 +117,10 @@ impl Record {
         }
     }
 
-    /// Its row.
+    /// Its revision, 0 where a record has none.
     #[must_use]
-    pub fn to_row(&self) -> Row {
-        let revision = match self {
+    pub const fn revision(&self) -> u64 {
+        match self {
             Self::Approval(it) => it.revision,
             Self::Connection(it) => it.revision,
             Self::Run(it) => it.revision,
@@ -133,7 +133,12 @@ impl Record {
             | Self::Receipt(_)
             | Self::Rule(_)
             | Self::Secret(_) => 0,
-        };
+        }
+    }
+
+    /// Its row.
+    #[must_use]
+    pub fn to_row(&self) -> Row {
         let json = match self {
             Self::Approval(it) => it.to_json(),
             Self::Connection(it) => it.to_json(),
@@ -148,7 +153,7 @@ impl Record {
             Self::Settings(it) => it.to_json(),
             Self::Thread(it) => it.to_json(),
         };
-        Row { version: RECORD_VERSION, revision, json: json.to_string() }
+        Row { version: RECORD_VERSION, revision: self.revision(), json: json.to_string() }
     }
 
     /// Reads a row of a table back.

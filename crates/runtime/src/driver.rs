@@ -361,11 +361,14 @@ impl<P: Ports> Runtime<P> {
 
     /// Takes the settings, the rules, the grants and the list of threads from the store again. When it cannot be read
     /// nothing is allowed silently, and the next input tries again.
-    async fn reload_directory(&self) {
+    async fn reload_directory(self: &Rc<Self>) {
         let read = read_boot(self.ports.store(), self.reload_facts()).await;
         self.directory_stale.set(read.is_err());
         match read {
-            Ok(boot) => self.engine.borrow_mut().reload_directory(boot),
+            Ok(boot) => {
+                let news = self.engine.borrow_mut().reload_directory(boot);
+                self.perform(news).await;
+            }
             Err(error) => {
                 self.ports.log(&format!("the directory cannot be read: {error}"));
                 self.engine.borrow_mut().distrust_directory();

@@ -287,6 +287,9 @@ impl World {
         if self.worker.as_ref().is_some_and(|worker| worker.directory_stale) {
             self.reload_directory();
         }
+        if self.dead {
+            return;
+        }
         let Some(input) = self.with_receipt(input) else { return };
         let needed = self.worker.as_ref().and_then(|worker| worker.engine.needs(&input));
         if let Some(thread) = needed {
@@ -449,7 +452,9 @@ impl World {
             }
             self.on_commit_failure(&step.threads, &error);
             for effect in step.on_failure {
-                self.perform(effect);
+                if !self.dead {
+                    self.perform(effect);
+                }
             }
             return false;
         }
@@ -590,7 +595,8 @@ impl World {
         match read {
             Some(Ok(boot)) => {
                 worker.directory_stale = false;
-                worker.engine.reload_directory(boot);
+                let news = worker.engine.reload_directory(boot);
+                self.perform(news);
             }
             _ => {
                 worker.directory_stale = true;

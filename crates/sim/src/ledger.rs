@@ -50,11 +50,13 @@ impl World {
         let client = self.worker.as_ref()?.engine.client_id(*from)?.clone();
         let payload = message.to_json();
         let key = (client.clone(), message.submission_id.clone());
-        let first = self.sent.entry(key).or_insert_with(|| Sent {
-            message: message.clone(),
-            payload: payload.clone(),
-            answer: None,
-        });
+        let fresh = || Sent { message: message.clone(), payload: payload.clone(), answer: None };
+        // An id stands for what its receipt was written for; without one it stands for nothing yet.
+        let bound = self.shadow.receipts.contains_key(&key);
+        let first = self.sent.entry(key).or_insert_with(fresh);
+        if !bound && first.answer.is_none() {
+            *first = fresh();
+        }
         let changed = first.payload != payload;
         Some(Asked {
             from: from.0,
@@ -96,6 +98,11 @@ impl World {
         let Some(receipt) = stored else {
             if yes {
                 self.fail(Invariant::Acknowledged, format!("{id} was acknowledged and has no receipt"));
+            } else if answer["retryable"] != true {
+                self.fail(
+                    Invariant::SameAnswer,
+                    format!("{id} was refused for good without a receipt: {answer}"),
+                );
             }
             return;
         };

@@ -59,9 +59,20 @@ const KINDS: &[(u64, Kind)] = &[
     (14, Kind::Flow),
 ];
 
+/// What is done beside living.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Everything is judged.
+    Judge,
+    /// Everything is judged and written down.
+    Log,
+    /// Only the hash is wanted, for the same life was judged before.
+    Replay,
+}
+
 /// Lives a life by its plan.
-pub(crate) fn live(plan: &Plan, logged: bool) -> Lived {
-    let mut world = World::new(plan.seed, logged);
+pub(crate) fn live(plan: &Plan, look: Look) -> Lived {
+    let mut world = World::new(plan.seed, look == Look::Log, look != Look::Replay);
     world.begin();
     let mut steps = 0;
     match &plan.only {
@@ -79,9 +90,13 @@ pub(crate) fn live(plan: &Plan, logged: bool) -> Lived {
             }
         }
     }
-    world.end();
-    for (key, row) in world.store.rows() {
-        world.trail.add(format!("{key:?}").as_bytes());
+    let calm = world.end();
+    let rows = world.store.rows();
+    if calm && world.judged && !world.is_over() {
+        world.judge_rest(&rows);
+    }
+    for (key, row) in rows {
+        world.trail.add(key.table.name().as_bytes());
         world.trail.add(row.json.as_bytes());
     }
     Lived {
@@ -378,56 +393,78 @@ impl World {
         let Some(view) = self.views.get(place) else { return };
         let thread =
             view.thread().filter(|thread| self.shadow.is_alive(thread) && !self.is_closed(thread)).cloned();
-        let fresh = self.views.len();
+        let (fresh, epoch) = (self.views.len(), self.epoch);
         self.views.push(View::new(self.seed ^ self.now, fresh));
         self.start_view(fresh, thread.clone());
         self.flow();
-        let (Some(old), Some(new)) = (self.views.get(place), self.views.get(fresh)) else { return };
-        let entries = old.entry_count().min(new.entry_count());
-        let differs = thread.is_some() && old.picture(entries) != new.picture(entries);
-        let lists = old.list() != new.list();
-        let what = if differs {
-            format!(
-                "view{place} shows\n{}\na fresh view shows\n{}",
-                old.picture(entries),
-                new.picture(entries)
-            )
-        } else {
-            format!("view{place} lists\n{}\na fresh view lists\n{}", old.list(), new.list())
-        };
-        let taken = self.quarantined.iter().find(|thread| {
-            self.traps.get(*thread).is_none_or(|traps| *traps < panelot_base::limits::THREAD_TRAPS_MAX)
-        });
-        let taken = taken.map(|thread| format!("{thread} never trapped twice and is set aside"));
-        let port = new.port;
+        for place in [place, fresh] {
+            self.scroll_up(place);
+        }
+        // An update that the person ordered takes the worker from under them.
+        let undisturbed = self.worker.is_some() && self.epoch == epoch;
+        let what = self.difference(place, fresh, thread.is_some()).filter(|_| undisturbed);
+        let port = self.views.get(fresh).and_then(|view| view.port);
         self.views.truncate(fresh);
         if let Some((handle, _)) = port {
             self.cut_port(handle);
         }
+        let taken = self.quarantined.iter().find(|thread| {
+            self.traps.get(*thread).is_none_or(|traps| *traps < panelot_base::limits::THREAD_TRAPS_MAX)
+        });
+        let taken = taken.map(|thread| format!("{thread} never trapped twice and is set aside"));
         if let Some(what) = taken {
             self.fail(Invariant::Isolation, what);
         }
-        if (differs || lists) && !self.is_over() {
+        if let Some(what) = what.filter(|_| !self.is_over()) {
             self.fail(Invariant::Views, what);
         }
     }
 
-    /// The end: faults stop, the person answers everything, and everything must end.
-    fn end(&mut self) {
+    /// The person at a view looks at the thread from its beginning.
+    fn scroll_up(&mut self, place: usize) {
+        for _ in 0..50 {
+            let older = |view: &View| view.thread().is_some() && view.client.model().thread.can_load_older;
+            if self.is_over() || self.worker.is_none() || !self.views.get(place).is_some_and(older) {
+                return;
+            }
+            self.tell_view(place, ClientInput::Command(Command::LoadOlder));
+            self.flow();
+            self.finish_reads();
+            self.flow();
+        }
+        self.fail(Invariant::Liveness, format!("view{place} never comes to the beginning of its thread"));
+    }
+
+    /// How two views differ that should show the same.
+    fn difference(&self, place: usize, fresh: usize, with_thread: bool) -> Option<String> {
+        let (old, new) = (self.views.get(place)?, self.views.get(fresh)?);
+        if !self.judged {
+            return None;
+        }
+        let tell = |what: &str, old: String, new: String| {
+            (old != new).then(|| format!("view{place} {what}\n{old}\na fresh view {what}\n{new}"))
+        };
+        let thread = if with_thread { tell("shows", old.picture(), new.picture()) } else { None };
+        thread.or_else(|| tell("lists", old.list(), new.list()))
+    }
+
+    /// The end: faults stop, the person answers everything, and everything must end. Returns whether it did.
+    fn end(&mut self) -> bool {
         if self.is_over() {
-            return;
+            return false;
         }
         self.compare_views();
         self.calm = true;
         for _ in 0..60 {
             self.settle();
             if self.is_over() {
-                return;
+                return false;
             }
             let open: Vec<_> =
                 self.shadow.open_runs().filter(|run| !self.is_closed(&run.thread)).cloned().collect();
             if open.is_empty() {
-                return self.finish();
+                self.finish();
+                return true;
             }
             for run in open {
                 self.answer_for(&run);
@@ -435,6 +472,7 @@ impl World {
         }
         let open: Vec<_> = self.shadow.open_runs().map(|run| (run.id.clone(), run.state)).collect();
         self.fail(Invariant::Liveness, format!("these runs never end: {open:?}"));
+        false
     }
 
     /// Models and tools finish, timers fire, until nothing is left to happen without the person.
@@ -521,14 +559,14 @@ impl World {
         self.crash("the last");
         self.boot_alone();
         self.settle();
-        if self.is_over() {
-            return;
-        }
+    }
+
+    /// What is left when all is over.
+    fn judge_rest(&mut self, rows: &[(Key, Row)]) {
         self.check_messages();
         self.check_threads();
-        let rows = self.store.rows();
-        self.check_deleted(&rows);
-        if let Err(violation) = self.shadow.compare(&rows) {
+        self.check_deleted(rows);
+        if let Err(violation) = self.shadow.compare(rows) {
             self.violate(violation);
         }
     }

@@ -1,4 +1,4 @@
-//! Many lives, on two threads; each is lived twice, and must be the same both times.
+//! Many lives, one thread for each core; each is lived twice, and must be the same both times.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,10 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::coverage::Coverage;
 use crate::invariant::{Invariant, Violation};
-use crate::life::{Lived, Plan, live};
-
-/// Threads that live lives: the machine has two cores.
-const THREADS: usize = 2;
+use crate::life::{Lived, Look, Plan, live};
 
 thread_local! {
     /// What the last panic of this thread said.
@@ -48,22 +45,22 @@ pub(crate) struct Summary {
     pub(crate) failures: Vec<Failure>,
 }
 
-/// Lives the seeds from `first` on. It ends early when `enough` failures were found.
+/// Lives the seeds from `first` on, on every core, and looks at each as `judge` does. It ends early when `enough`
+/// failures were found.
 pub(crate) fn run(
     first: u64,
     seeds: u64,
     inputs: u64,
-    twice: bool,
     enough: usize,
-    prepare: &(impl Fn() + Sync),
+    judge: &(impl Fn(&Plan) -> (Lived, Option<Violation>) + Sync),
 ) -> Summary {
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let next = AtomicU64::new(first);
     let stop = AtomicBool::new(false);
     let summary = Mutex::new(Summary::default());
     std::thread::scope(|scope| {
-        for _ in 0..THREADS {
+        for _ in 0..threads {
             scope.spawn(|| {
-                prepare();
                 let mut own = Coverage::default();
                 while !stop.load(Ordering::Relaxed) {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -71,7 +68,7 @@ pub(crate) fn run(
                         break;
                     }
                     let plan = Plan { seed, inputs, only: None };
-                    let (lived, failure) = live_twice(&plan, twice);
+                    let (lived, failure) = judge(&plan);
                     own.merge(&lived.coverage);
                     if let (Some(violation), Ok(mut all)) = (failure, summary.lock()) {
                         all.failures.push(Failure { plan, violation, steps: lived.steps });
@@ -91,11 +88,12 @@ pub(crate) fn run(
     summary
 }
 
-fn live_twice(plan: &Plan, twice: bool) -> (Lived, Option<Violation>) {
-    let first = guarded(|| live(plan, false));
+/// Lives a life twice: it must be without a violation, and the same both times.
+pub(crate) fn live_twice(plan: &Plan) -> (Lived, Option<Violation>) {
+    let first = guarded(|| live(plan, Look::Judge));
     let mut violation = first.violation.clone();
-    if twice && violation.is_none() {
-        let second = guarded(|| live(plan, false));
+    if violation.is_none() {
+        let second = guarded(|| live(plan, Look::Replay));
         if second.hash != first.hash {
             let what = format!("hash {:016x}, then {:016x}", first.hash, second.hash);
             violation = Some(Violation::new(Invariant::Replay, what));

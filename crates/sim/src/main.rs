@@ -20,6 +20,7 @@ mod life;
 mod lives;
 mod ops;
 mod outside;
+mod person;
 mod shadow;
 mod shrink;
 mod view;
@@ -29,8 +30,12 @@ mod world;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use life::{Plan, live};
+use life::{Look, Plan, live};
 use lives::{Failure, guarded};
+
+/// A life is little else than small pieces of memory that come and go.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What was asked on the command line.
 #[derive(Debug)]
@@ -107,8 +112,8 @@ fn simulate(wish: &Wish) -> bool {
         Some(seed) => (seed, if wish.seeds == 200 { 1 } else { wish.seeds }),
         None => (1, wish.seeds),
     };
-    let summary =
-        lives::run(first, seeds, wish.steps, true, if wish.keep_going { usize::MAX } else { 1 }, &|| ());
+    let enough = if wish.keep_going { usize::MAX } else { 1 };
+    let summary = lives::run(first, seeds, wish.steps, enough, &lives::live_twice);
     let coverage = &summary.coverage;
     let (table, missing) = coverage.report(seeds);
     println!("{table}");
@@ -141,7 +146,7 @@ fn simulate(wish: &Wish) -> bool {
 
 /// Shows a life step by step.
 fn show(plan: &Plan) -> bool {
-    let lived = guarded(|| live(plan, true));
+    let lived = guarded(|| live(plan, Look::Log));
     for line in
         lived.log.iter().filter(|line| !line.contains(" ping ") && !line.contains("\"type\":\"pong\""))
     {

@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    fn hand_client(&self) -> ClientId {
+    pub(crate) fn hand_client(&self) -> ClientId {
         self.hand.as_ref().map_or_else(
             || {
                 ClientId::new("hand")
@@ -239,7 +239,7 @@ impl World {
             1..=5 => connection(),
             6 => json!({"type": "setPrompt", "prompt": format!("p{}", chance.below(9))}),
             7..=8 => {
-                let tokens = [None, None, Some(150), Some(400)];
+                let tokens = [None, Some(150), Some(150), Some(400)];
                 json!({"type": "setTurnTokenBudget", "tokens": chance.pick(&tokens).copied().flatten()})
             }
             _ => {

@@ -1,6 +1,6 @@
 //! From a life that breaks an invariant to the shortest one that was found to break the same.
 
-use crate::life::{Plan, live};
+use crate::life::{Look, Plan, live};
 use crate::lives::guarded;
 
 /// Lives that are tried at most.
@@ -8,7 +8,7 @@ const TRIES_MAX: usize = 1200;
 
 /// Leaves out steps, in halves first and one by one at last, while the same invariant breaks.
 pub(crate) fn shrink(plan: &Plan, steps: u64) -> Plan {
-    let Some(broken) = guarded(|| live(plan, false)).violation else { return plan.clone() };
+    let Some(broken) = guarded(|| live(plan, Look::Judge)).violation else { return plan.clone() };
     let mut best: Vec<u64> = plan.only.clone().unwrap_or_else(|| (0..steps).collect());
     let mut tries = 0;
     let mut size = best.len().div_ceil(2).max(1);
@@ -19,7 +19,8 @@ pub(crate) fn shrink(plan: &Plan, steps: u64) -> Plan {
             let mut candidate = best.clone();
             candidate.drain(at..(at + size).min(candidate.len()));
             tries += 1;
-            let lived = guarded(|| live(&Plan { only: Some(candidate.clone()), ..plan.clone() }, false));
+            let lived =
+                guarded(|| live(&Plan { only: Some(candidate.clone()), ..plan.clone() }, Look::Judge));
             if lived.violation.is_some_and(|it| it.invariant == broken.invariant) {
                 best = candidate;
                 shorter = true;

@@ -1,15 +1,14 @@
-//! The shell of one document around the real client machine: its Port, its timers, its saved outbox, and its person.
+//! The shell of one document around the real client machine: its Port, its timers, its saved outbox, and what it shows.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
+use std::rc::Rc;
 
-use panelot_base::{ClientId, IdSource, ThreadId};
-use panelot_protocol::Text;
-use panelot_protocol::op::{
-    ApprovalDecision, BrowserContext, Resolution, Surface, TabIdentity, TurnOverrides,
-};
-use panelot_protocol::settings::{PermissionPolicy, SettingsChange};
-use panelot_view::model::{EntryBody, Recovery, ToolState};
-use panelot_view::{Client, ClientEffect, ClientInput, Command, Setup, Timer};
+use panelot_base::{ClientId, IdSource, ThreadId, Timestamp};
+use panelot_protocol::op::Surface;
+use panelot_protocol::snapshot::{RunView, ThreadMeta};
+use panelot_view::model::{EntryBody, ThreadView};
+use panelot_view::{Client, ClientEffect, ClientInput, Setup, Timer};
 use serde_json::Value;
 
 use crate::chance::Chance;
@@ -30,8 +29,6 @@ pub(crate) struct View {
     timers: BTreeMap<Timer, u64>,
     /// A save that is under way.
     saving: Option<Value>,
-    /// Questions that this person has seen, answered or not.
-    pub(crate) seen: Vec<(ThreadId, String)>,
 }
 
 impl View {
@@ -48,7 +45,6 @@ impl View {
             port: None,
             timers: BTreeMap::new(),
             saving: None,
-            seen: Vec::new(),
         };
         view.load();
         view
@@ -71,78 +67,47 @@ impl View {
     }
 
     /// What is shown, as a text that two views that show the same have in common.
-    pub(crate) fn picture(&self, entries: usize) -> String {
-        let model = self.client.model();
-        let thread = &model.thread;
-        let meta = thread
-            .meta
-            .as_ref()
-            .map(|meta| (&meta.title, meta.pinned, meta.archived, meta.turns, meta.total_tokens));
-        let turn = thread.active_turn.as_ref().map(|turn| (&turn.turn_id, &turn.run_id));
-        let runs: Vec<_> = thread
-            .runs
-            .iter()
-            .map(|run| {
-                (
-                    &run.run_id,
-                    &run.turn_id,
-                    run.state,
-                    &run.queued_text,
-                    &run.submission_id,
-                    &run.uncertain,
-                    &run.error,
-                )
-            })
-            .collect();
-        let shown: Vec<String> = thread
-            .entries()
-            .map(|entry| {
-                let body = match &entry.body {
-                    EntryBody::Assistant {
-                        document, reasoning, streaming, incomplete, usage, model, ..
-                    } => {
-                        format!(
-                            "{:?} {reasoning} {streaming} {incomplete} {usage:?} {model:?}",
-                            document.text()
-                        )
-                    }
-                    // Whether an open call waits or runs is told by other things that are compared.
-                    EntryBody::Tool { name, arguments_text, state, result, decision, .. } => {
-                        let open =
-                            matches!(state, ToolState::Proposed | ToolState::Waiting | ToolState::Running);
-                        let state = if open { "open".to_owned() } else { format!("{state:?}") };
-                        format!("{name} {arguments_text} {state} {result:?} {decision:?}")
-                    }
-                    body => format!("{body:?}"),
-                };
-                format!("\n  {:?} {:?} {:?} {body}", entry.key, entry.at, entry.turn_id)
-            })
-            .collect();
-        let tail: String = shown.iter().skip(shown.len().saturating_sub(entries)).cloned().collect();
-        let approvals = &thread.approvals;
-        format!("{:?} {meta:?} {turn:?} runs {runs:?} questions {approvals:?} {tail}", thread.id)
+    pub(crate) fn picture(&self) -> String {
+        let thread = &self.client.model().thread;
+        let ThreadView { id, meta, active_turn, approvals, interactions, runs, .. } = thread;
+        // A checkpoint makes a revision and is no news; the date is told to the list.
+        let date = Timestamp(0);
+        let meta = meta.as_ref().map(|meta| ThreadMeta { revision: 0, updated_at: date, ..meta.clone() });
+        let runs: Vec<_> = runs.iter().map(|run| RunView { revision: 0, ..run.clone() }).collect();
+        // When a turn began is told by the clock of the view that saw it begin.
+        let turn = active_turn.as_ref().map(|turn| (&turn.turn_id, &turn.run_id));
+        let waiting = (thread.queued(), thread.steers());
+        let mut text = format!(
+            "{id:?} {meta:?}\n  turn {turn:?}\n  runs {runs:?}\n  waiting {waiting:?}\n  questions {approvals:?} {interactions:?}"
+        );
+        for entry in thread.entries() {
+            let _ = write!(text, "\n  {:?} {:?} {:?} ", entry.key, entry.at, entry.turn_id);
+            let _ = match &entry.body {
+                // The text stands for the blocks that are made of it.
+                EntryBody::Assistant { document, reasoning, streaming, incomplete, stop, usage, model } => {
+                    let text_of = document.text();
+                    write!(
+                        text,
+                        "{text_of:?} {reasoning:?} {streaming} {incomplete} {stop:?} {usage:?} {model:?}"
+                    )
+                }
+                body => write!(text, "{body:?}"),
+            };
+        }
+        text
     }
 
-    /// The list of threads, as a text.
+    /// The list of threads and the settings, as a text.
     pub(crate) fn list(&self) -> String {
-        let directory = &self.client.model().directory;
-        let mut lines: Vec<String> = directory
-            .sorted()
-            .into_iter()
-            .map(|meta| {
-                let activity = directory.activity(&meta.id);
-                format!(
-                    "{} {:?} {} {} {} {activity:?}",
-                    meta.id, meta.title, meta.pinned, meta.archived, meta.quarantined
-                )
-            })
-            .collect();
-        lines.sort();
-        lines.join("\n")
-    }
-
-    pub(crate) fn entry_count(&self) -> usize {
-        self.client.model().thread.entries().count()
+        let model = self.client.model();
+        let directory = &model.directory;
+        let mut text = format!("update {:?}\n{:?}", directory.update, model.settings);
+        for meta in directory.sorted() {
+            let activity = directory.activity(&meta.id);
+            let meta = ThreadMeta { revision: 0, ..meta.clone() };
+            let _ = write!(text, "\n{meta:?} {activity:?}");
+        }
+        text
     }
 }
 
@@ -204,7 +169,10 @@ impl World {
     /// A message, or the end, of a Port reaches its view.
     pub(crate) fn hear(&mut self, place: usize, number: u32, message: ToView) {
         match message {
-            ToView::Message(value) => self.tell_view(place, ClientInput::Message { port: number, value }),
+            ToView::Message(value) => {
+                let value = Rc::unwrap_or_clone(value);
+                self.tell_view(place, ClientInput::Message { port: number, value });
+            }
             ToView::Closed => {
                 if let Some(view) = self.views.get_mut(place) {
                     view.port.take_if(|(_, port)| *port == number);
@@ -212,20 +180,6 @@ impl World {
                 self.tell_view(place, ClientInput::PortClosed { port: number });
             }
         }
-        self.remember_questions(place);
-    }
-
-    fn remember_questions(&mut self, place: usize) {
-        let Some(view) = self.views.get_mut(place) else { return };
-        let thread = &view.client.model().thread;
-        let Some(id) = thread.id.clone() else { return };
-        let fresh: Vec<(ThreadId, String)> = thread
-            .approvals
-            .iter()
-            .map(|it| (id.clone(), it.approval_id.to_string()))
-            .filter(|it| !view.seen.contains(it))
-            .collect();
-        view.seen.extend(fresh);
     }
 
     /// Whether a view waits for its Port or its save.
@@ -310,88 +264,5 @@ impl World {
             self.cut_port(handle);
         }
         self.start_view(place, thread);
-    }
-
-    /// The person at a view does something.
-    pub(crate) fn person(&mut self, chance: &mut Chance) {
-        let place = chance.index(self.views.len());
-        if let Some(command) = self.wish(place, chance) {
-            let clock = self.clock();
-            self.note(|| format!("{clock} the person at view{place}: {command:?}"));
-            self.tell_view(place, ClientInput::Command(command));
-        }
-    }
-
-    fn wish(&mut self, place: usize, chance: &mut Chance) -> Option<Command> {
-        let text = format!("m{}", self.count());
-        let threads = self.living_threads();
-        let view = self.views.get(place)?;
-        let model = view.client.model();
-        let open = model.thread.id.is_some();
-        Some(match chance.below(40) {
-            0..=3 if threads.len() < 4 => Command::NewChat,
-            0..=6 => Command::Open { thread: chance.pick(&threads)?.clone() },
-            7..=18 => {
-                Command::Submit { text, browser_context: context(chance), overrides: overrides(chance) }
-            }
-            19..=20 if open => Command::Stop,
-            21..=28 => {
-                let question = chance.pick(&model.thread.approvals)?;
-                Command::Answer { approval: question.approval_id.clone(), decision: decision(chance) }
-            }
-            29..=33 => match chance.pick(&model.thread.recoveries())?.clone() {
-                Recovery::Interrupted { run_id } => Command::Resume { run: run_id },
-                Recovery::Uncertain { run_id, .. } => {
-                    let resolutions = [Resolution::Retry, Resolution::MarkDone, Resolution::Fail];
-                    Command::Resolve { run: run_id, resolution: *chance.pick(&resolutions)? }
-                }
-                Recovery::Budget { .. } | Recovery::Failed { .. } => return None,
-            },
-            34 if chance.one_in(2) => Command::Delete { thread: chance.pick(&threads)?.clone() },
-            35 => Command::LoadOlder,
-            36 => {
-                let policies = [
-                    PermissionPolicy::Always,
-                    PermissionPolicy::Untrusted,
-                    PermissionPolicy::Untrusted,
-                    PermissionPolicy::Auto,
-                ];
-                Command::UpdateSettings {
-                    changes: vec![SettingsChange::SetPolicy { policy: *chance.pick(&policies)? }],
-                }
-            }
-            37 => Command::Verify { connection: panelot_base::ConnectionId::new("c1").ok()?, model: None },
-            _ => Command::Reconnect,
-        })
-    }
-}
-
-pub(crate) fn context(chance: &mut Chance) -> Option<BrowserContext> {
-    (!chance.one_in(8)).then(|| BrowserContext {
-        captured_at: panelot_base::Timestamp(1),
-        default_tab: Some(TabIdentity {
-            tab_id: 7,
-            url: Text::clipped("https://shop.test/order"),
-            title: Text::clipped("Order"),
-        }),
-    })
-}
-
-fn overrides(chance: &mut Chance) -> TurnOverrides {
-    let mut overrides = TurnOverrides::default();
-    if chance.one_in(5) {
-        let policies = [PermissionPolicy::Always, PermissionPolicy::Untrusted, PermissionPolicy::Auto];
-        overrides.permission_policy = chance.pick(&policies).copied();
-    }
-    overrides
-}
-
-fn decision(chance: &mut Chance) -> ApprovalDecision {
-    match chance.below(12) {
-        0..=6 => ApprovalDecision::Accept,
-        7 => ApprovalDecision::AcceptForSession,
-        8 if chance.one_in(3) => ApprovalDecision::AcceptForSite,
-        8..=10 => ApprovalDecision::Decline { note: None },
-        _ => ApprovalDecision::Cancel,
     }
 }

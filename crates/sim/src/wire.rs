@@ -1,5 +1,7 @@
 //! The Ports between views and worker: messages on their way, and a strict look at their numbers.
 
+use std::rc::Rc;
+
 use panelot_base::{ClientId, ThreadId};
 use panelot_engine::{ConnectionHandle, Input};
 use panelot_protocol::{Event, EventMessage, decode_op};
@@ -66,15 +68,15 @@ impl World {
 
     /// Sends an event.
     pub(crate) fn post(&mut self, to: &[ConnectionHandle], message: &EventMessage) {
-        let json = message.to_json();
-        let text = json.to_string();
-        self.trail.add(text.as_bytes());
-        self.note(|| format!("  to {to:?}: {}", text.chars().take(200).collect::<String>()));
+        let json = Rc::new(message.to_json());
+        self.trail.add_json(&json);
+        self.note(|| format!("  to {to:?}: {}", json.to_string().chars().take(200).collect::<String>()));
         for handle in to {
             self.note_answer(*handle, message, &json);
             self.check_number(handle.0, message);
-            if let Some(port) = self.ports.get_mut(&handle.0) {
-                port.to_view.push_back(ToView::Message(json.clone()));
+            // Whoever speaks by hand does not listen.
+            if let Some(port) = self.ports.get_mut(&handle.0).filter(|port| port.holder != Holder::Hand) {
+                port.to_view.push_back(ToView::Message(Rc::clone(&json)));
             }
         }
     }
@@ -171,10 +173,8 @@ impl World {
 
     /// Whether every lane and every wire is empty.
     pub(crate) fn is_still(&self) -> bool {
-        self.lanes().is_empty()
-            && self.ports.values().all(|port| {
-                port.to_worker.is_empty() && (port.holder == Holder::Hand || port.to_view.is_empty())
-            })
+        self.worker.as_ref().is_none_or(|worker| worker.lanes.is_empty())
+            && self.ports.values().all(|port| port.to_worker.is_empty() && port.to_view.is_empty())
     }
 
     /// Lets everything that is on its way arrive; models, tools and time stand still.
@@ -192,12 +192,6 @@ impl World {
                 self.handle_lane(&lane);
             }
             for handle in &handles {
-                if self.ports.get(handle).is_some_and(|port| port.holder == Holder::Hand) {
-                    if let Some(port) = self.ports.get_mut(handle) {
-                        port.to_view.clear();
-                    }
-                    continue;
-                }
                 while self.ports.get(handle).is_some_and(|port| !port.to_view.is_empty()) {
                     self.deliver_to_view(*handle);
                 }

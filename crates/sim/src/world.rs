@@ -1,6 +1,7 @@
 //! One life: the store, the worker that may die, the views, and everything outside. All of it from one seed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use panelot_base::{ClientId, ItemId, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::OpMessage;
@@ -19,7 +20,8 @@ pub(crate) const BEGINNING: u64 = 1_700_000_000_000;
 
 /// What goes from the worker to a view.
 pub(crate) enum ToView {
-    Message(Value),
+    /// Shared by all that hear it.
+    Message(Rc<Value>),
     Closed,
 }
 
@@ -112,15 +114,17 @@ pub(crate) struct World {
     pub(crate) violation: Option<Violation>,
     /// Nobody makes trouble any more.
     pub(crate) calm: bool,
+    /// Whether the costly checks are made; not in the life that only shows that a seed replays.
+    pub(crate) judged: bool,
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, logged: bool) -> Self {
+    pub(crate) fn new(seed: u64, logged: bool, judged: bool) -> Self {
         let mut world = Self {
             seed,
             now: BEGINNING,
-            store: MemoryStore::new(),
-            shadow: Shadow::default(),
+            store: MemoryStore::of_records(),
+            shadow: Shadow::new(judged),
             worker: None,
             dead: false,
             epoch: 0,
@@ -145,6 +149,7 @@ impl World {
             log: logged.then(Vec::new),
             violation: None,
             calm: false,
+            judged,
         };
         for place in 0..3 {
             world.views.push(View::new(seed, place));

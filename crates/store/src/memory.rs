@@ -4,33 +4,84 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use panelot_records::{Commit, Expected, Key, KeyPart, Record, Row, Scan, Table};
+use panelot_base::ThreadId;
+use panelot_records::{Commit, Expected, Key, KeyPart, Precondition, Record, Row, Scan, Table, Write};
 
 use crate::error::{CommitError, StoreError};
 use crate::prepare::{Change, prepare};
-use crate::seal::TestSealer;
+use crate::seal::{Sealer as _, TestSealer};
 use crate::store::{ReadRecord, Store};
 
-/// A component as IndexedDB orders it: texts by UTF-16 code units, which differs from Rust's order above U+FFFF.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    Number(u64),
-    Text(Vec<u16>),
-    /// After every other one: no key holds it, so with it a range over a prefix has its end.
-    End,
-}
+/// Where a row lies: its table, and its key as bytes whose order is IndexedDB's. Texts are ordered there by UTF-16 code
+/// units, which differs from Rust's order above U+FFFF.
+type Place = (Table, Vec<u8>);
 
-type Place = (Table, Vec<Part>);
+/// A byte behind every component's first one: a place with it lies behind all that extend a prefix.
+const BEHIND: u8 = 3;
 
-fn part(part: &KeyPart) -> Part {
+fn append(bytes: &mut Vec<u8>, part: &KeyPart) {
     match part {
-        KeyPart::Number(number) => Part::Number(*number),
-        KeyPart::Text(text) => Part::Text(text.encode_utf16().collect()),
+        KeyPart::Number(number) => {
+            bytes.push(1);
+            bytes.extend(number.to_be_bytes());
+        }
+        KeyPart::Text(text) => {
+            bytes.push(2);
+            // Each unit is announced, so that the end of a text comes before every longer text.
+            bytes.extend(text.encode_utf16().flat_map(|unit| {
+                let [high, low] = unit.to_be_bytes();
+                [1, high, low]
+            }));
+            bytes.push(0);
+        }
     }
 }
 
 fn place(table: Table, parts: &[KeyPart]) -> Place {
-    (table, parts.iter().map(part).collect())
+    let mut bytes = Vec::with_capacity(parts.len().saturating_mul(128));
+    parts.iter().for_each(|part| append(&mut bytes, part));
+    (table, bytes)
+}
+
+/// The end of what a prefix reaches, or of what lies before a component that follows it.
+fn end_of(first: &Place, before: Option<&KeyPart>) -> Place {
+    let mut end = first.clone();
+    match before {
+        Some(part) => append(&mut end.1, part),
+        None => end.1.push(BEHIND),
+    }
+    end
+}
+
+/// What lies at a place.
+#[derive(Clone, Debug)]
+enum Held {
+    Row(Row),
+    /// It becomes a row when one is asked for.
+    Record(Box<Record>),
+}
+
+impl Held {
+    fn revision(&self) -> u64 {
+        match self {
+            Self::Row(row) => row.revision,
+            Self::Record(record) => record.revision(),
+        }
+    }
+
+    fn to_row(&self) -> Row {
+        match self {
+            Self::Row(row) => row.clone(),
+            Self::Record(record) => record.to_row(),
+        }
+    }
+
+    fn read(&self, key: &Key) -> ReadRecord {
+        match self {
+            Self::Row(row) => Record::from_row(key, row),
+            Self::Record(record) => Ok((**record).clone()),
+        }
+    }
 }
 
 /// What happens to one commit.
@@ -43,7 +94,9 @@ struct Fault {
 /// Rows in a map. Clones that are made by [`MemoryStore::reopen`] share them, as two openings of one database do.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    rows: Rc<RefCell<BTreeMap<Place, (Key, Row)>>>,
+    rows: Rc<RefCell<BTreeMap<Place, (Key, Held)>>>,
+    /// Records are kept as they are.
+    keeps_records: bool,
     sealer: TestSealer,
     transactions: Cell<u64>,
     commits: Cell<u64>,
@@ -58,10 +111,17 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// An empty store that keeps records as they are and makes rows of them in [`Self::rows`] only. It is for the
+    /// simulator, which would spend a third of its time on JSON; it compares those rows with what it committed.
+    #[must_use]
+    pub fn of_records() -> Self {
+        Self { keeps_records: true, ..Self::default() }
+    }
+
     /// The same data, opened anew: what a worker finds after its predecessor died. Counters and faults start afresh.
     #[must_use]
     pub fn reopen(&self) -> Self {
-        Self { rows: Rc::clone(&self.rows), ..Self::default() }
+        Self { rows: Rc::clone(&self.rows), keeps_records: self.keeps_records, ..Self::default() }
     }
 
     /// Non-empty commits that this store was asked to apply so far, the refused ones included.
@@ -93,13 +153,17 @@ impl MemoryStore {
 
     /// Writes a row as it is, past every check: how a test plants a broken record.
     pub fn put_row(&self, key: Key, row: Row) {
-        self.rows.borrow_mut().insert(place(key.table, &key.parts), (key, row));
+        self.hold(key, Held::Row(row));
+    }
+
+    fn hold(&self, key: Key, held: Held) {
+        self.rows.borrow_mut().insert(place(key.table, &key.parts), (key, held));
     }
 
     /// All rows, in key order.
     #[must_use]
     pub fn rows(&self) -> Vec<(Key, Row)> {
-        self.rows.borrow().values().cloned().collect()
+        self.rows.borrow().values().map(|(key, held)| (key.clone(), held.to_row())).collect()
     }
 
     fn check_readable(&self) -> Result<(), StoreError> {
@@ -108,7 +172,7 @@ impl MemoryStore {
 
     fn holds(&self, key: &Key, expected: Expected) -> bool {
         let rows = self.rows.borrow();
-        let found = rows.get(&place(key.table, &key.parts)).map(|(_, row)| row.revision);
+        let found = rows.get(&place(key.table, &key.parts)).map(|(_, held)| held.revision());
         match expected {
             Expected::Absent => found.is_none(),
             Expected::Revision(revision) => found == Some(revision),
@@ -121,19 +185,44 @@ impl MemoryStore {
             Change::Delete(key) => {
                 self.rows.borrow_mut().remove(&place(key.table, &key.parts));
             }
-            Change::DeleteOfThread(table, thread) => {
-                let (_, prefix) = place(table, &[thread.as_str().into()]);
-                let mut rows = self.rows.borrow_mut();
-                let of_thread = |(at, parts): &Place| *at == table && parts.starts_with(&prefix);
-                let doomed: Vec<Place> = rows
-                    .range((table, prefix.clone())..)
-                    .map(|(at, _)| at.clone())
-                    .take_while(of_thread)
-                    .collect();
-                for at in doomed {
-                    rows.remove(&at);
+            Change::DeleteOfThread(table, thread) => self.delete_of_thread(table, &thread),
+        }
+    }
+
+    fn delete_of_thread(&self, table: Table, thread: &ThreadId) {
+        let first = place(table, &[thread.as_str().into()]);
+        let end = end_of(&first, None);
+        let mut rows = self.rows.borrow_mut();
+        let doomed: Vec<Place> = rows.range(first..end).map(|(at, _)| at.clone()).collect();
+        for at in doomed {
+            rows.remove(&at);
+        }
+    }
+
+    /// Makes the writes of a commit without turning its records into rows.
+    async fn keep(&self, writes: Vec<Write>) -> Result<(), CommitError> {
+        for write in writes {
+            match write {
+                Write::Put(record) => self.hold(record.key(), Held::Record(Box::new(record))),
+                Write::PutEnvironment { digest, environment } => {
+                    let record = Record::Environment(environment);
+                    self.hold(Key::environment(&digest), Held::Record(Box::new(record)));
+                }
+                Write::Delete(key) => self.change(Change::Delete(key)),
+                Write::DeleteOfThread { table, thread } => self.delete_of_thread(table, &thread),
+                Write::Seal { connection, secret } => {
+                    let record = Record::from(self.sealer.seal(&connection, &secret).await?);
+                    self.hold(record.key(), Held::Record(Box::new(record)));
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn check(&self, preconditions: &[Precondition]) -> Result<(), CommitError> {
+        match preconditions.iter().find(|it| !self.holds(&it.key, it.expected)) {
+            Some(broken) => Err(CommitError::Conflict { key: broken.key.clone() }),
+            None => Ok(()),
         }
     }
 }
@@ -151,14 +240,17 @@ impl Store for MemoryStore {
         }
         self.commits.set(self.commits.get().saturating_add(1));
         let fault = self.faults.borrow_mut().remove(&self.commits.get());
+        if self.keeps_records && fault.is_none() {
+            self.transactions.set(self.transactions.get().saturating_add(1));
+            self.check(&commit.preconditions)?;
+            return self.keep(commit.writes).await;
+        }
         let prepared = prepare(commit, &self.sealer).await?;
         if let Some(Fault { error, applied: false }) = fault {
             return Err(error);
         }
         self.transactions.set(self.transactions.get().saturating_add(1));
-        if let Some(broken) = prepared.preconditions.iter().find(|it| !self.holds(&it.key, it.expected)) {
-            return Err(CommitError::Conflict { key: broken.key.clone() });
-        }
+        self.check(&prepared.preconditions)?;
         prepared.changes.into_iter().for_each(|change| self.change(change));
         fault.map_or(Ok(()), |fault| Err(fault.error))
     }
@@ -166,20 +258,20 @@ impl Store for MemoryStore {
     async fn get(&self, key: &Key) -> Result<Option<ReadRecord>, StoreError> {
         self.check_readable()?;
         let rows = self.rows.borrow();
-        Ok(rows.get(&place(key.table, &key.parts)).map(|(key, row)| Record::from_row(key, row)))
+        Ok(rows.get(&place(key.table, &key.parts)).map(|(key, held)| held.read(key)))
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Vec<ReadRecord>, StoreError> {
         self.check_readable()?;
         let rows = self.rows.borrow();
         let first = place(scan.table, &scan.prefix);
-        let mut end = first.clone();
-        end.1.push(scan.before.as_ref().map_or(Part::End, part));
-        let found = rows.range(first..end).map(|(_, (key, row))| Record::from_row(key, row));
+        let end = end_of(&first, scan.before.as_ref());
+        let found = rows.range(first..end).map(|(_, (key, held))| (key, held));
+        let read = |(key, held): (&Key, &Held)| held.read(key);
         Ok(if scan.descending {
-            found.rev().take(scan.limit).collect()
+            found.rev().take(scan.limit).map(read).collect()
         } else {
-            found.take(scan.limit).collect()
+            found.take(scan.limit).map(read).collect()
         })
     }
 

@@ -23,13 +23,14 @@ fn now<F: Future>(future: F) -> F::Output {
     future.now_or_never().expect("the memory store waited")
 }
 
-struct Memory;
+/// Makes the stores of a suite.
+struct Memory(fn() -> MemoryStore);
 
 impl Harness for Memory {
     type Store = MemoryStore;
 
     async fn fresh(&self) -> MemoryStore {
-        MemoryStore::new()
+        (self.0)()
     }
 
     async fn reopen(&self, store: MemoryStore) -> MemoryStore {
@@ -49,11 +50,26 @@ macro_rules! native_case {
     ($name:ident) => {
         #[test]
         fn $name() {
-            now(conformance::$name(&Memory));
+            now(conformance::$name(&Memory(MemoryStore::new)));
         }
     };
 }
 panelot_store::each_conformance_case!(native_case);
+
+/// The same for the store that keeps records instead of rows.
+mod of_records {
+    use super::{Memory, MemoryStore, conformance, now};
+
+    macro_rules! records_case {
+        ($name:ident) => {
+            #[test]
+            fn $name() {
+                now(conformance::$name(&Memory(MemoryStore::of_records)));
+            }
+        };
+    }
+    panelot_store::each_conformance_case!(records_case);
+}
 
 fn settings(revision: u64) -> Settings {
     Settings { revision, ..Settings::default() }
@@ -145,8 +161,8 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn the_store_holds_what_a_plain_map_holds(steps in prop::collection::vec(any_step(), 0..20), limit in 0_usize..6, before in 0_u8..4, descending: bool) {
-        let store = MemoryStore::new();
+    fn the_store_holds_what_a_plain_map_holds(steps in prop::collection::vec(any_step(), 0..20), limit in 0_usize..6, before in 0_u8..4, descending: bool, records: bool) {
+        let store = if records { MemoryStore::of_records() } else { MemoryStore::new() };
         let mut model: BTreeMap<(u8, u8), u64> = BTreeMap::new();
         for step in steps {
             let key = |(client, submission)| receipt(client, submission, 0).into_key();

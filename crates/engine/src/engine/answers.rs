@@ -44,9 +44,9 @@ pub(super) fn refused_step(now: Timestamp, command: &Command, refused: &Refused)
     commit.put(receipt);
     Step {
         commit: Some(commit),
-        effects: vec![private(command.from, event.clone())],
-        // A refusal that could not be stored is a refusal all the same; asked again it is decided again.
-        on_failure: vec![private(command.from, event)],
+        effects: vec![private(command.from, event)],
+        // Without its receipt it would be decided again when it is asked again, so it is no answer for ever.
+        on_failure: vec![private(command.from, storage_failed(command))],
         ..Step::default()
     }
 }

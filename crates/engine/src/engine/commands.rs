@@ -198,7 +198,9 @@ impl Engine {
             return vec![Step { effects: vec![effect], ..Step::default() }];
         }
         let Some(mut machine) = self.machines.remove(thread) else {
-            let refused = Refused::new(ErrorCode::Internal, "this conversation's records cannot be read");
+            // It may be read another time, so it is no answer for ever.
+            let why = "this conversation's records cannot be read; try again";
+            let refused = Refused::new(ErrorCode::StorageFailed, why);
             return vec![answer(command.from, command.refusal(&refused))];
         };
         let mut draft = Draft::default();
@@ -236,6 +238,9 @@ impl Engine {
         step.effects.push(private(command.from, command.answer(&receipt.outcome)));
         let event = ThreadDeleted { deleted_thread_id: thread.clone() };
         step.effects.push(self.broadcast(Event::ThreadDeleted(event)));
+        if self.directory.forget_grants(thread) {
+            step.effects.push(self.settings_changed());
+        }
         step.on_failure.push(private(command.from, storage_failed(command)));
         vec![step]
     }

@@ -1,5 +1,6 @@
 //! Decisions of the engine alone: what it answers, what it ignores, what it survives.
 
+use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{ItemId, ModelCallId, RunId, SessionId, SubmissionId, ThreadId, Timestamp, TurnId};
 use panelot_protocol::event::ErrorCode;
 use panelot_protocol::{Event, OpMessage, PROTOCOL, SCHEMA_HASH};
@@ -526,4 +527,123 @@ fn what_is_kept_of_threads_that_sleep_does_not_grow_and_their_numbers_go_on() {
     engine.handle(NOW, Input::Loaded { thread: threads[0].clone(), head: Some(Box::new(head)) });
     op(&mut engine, "back", json!({"type": "thread.subscribe", "threadId": threads[0]}));
     assert!(engine.sequences.get(&threads[0]).is_some_and(|number| *number > 1 && *number <= highest + 1));
+}
+
+#[test]
+fn a_command_for_a_thread_that_cannot_be_read_may_come_again() {
+    let (mut engine, _) = Engine::new(boot(vec![thread(Vec::new(), Some(1))]));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let steps = op(&mut engine, "a", json!({"type": "turn.interrupt", "threadId": "thread"}));
+    assert!(steps.iter().all(|step| step.commit.is_none()), "no receipt, so it is no answer for ever");
+    assert!(matches!(&events(&steps)[..], [Event::CommandRejected(it)] if it.retryable), "{steps:?}");
+}
+
+#[test]
+fn a_refusal_whose_receipt_is_not_stored_may_come_again() {
+    let (mut engine, _) = Engine::new(boot(Vec::new()));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    let steps = op(&mut engine, "a", json!({"type": "turn.interrupt", "threadId": "gone"}));
+    let [Step { commit: Some(_), on_failure, .. }] = &steps[..] else { panic!("{steps:?}") };
+    let [Effect::Send { message, .. }] = &on_failure[..] else { panic!("{on_failure:?}") };
+    assert!(matches!(&message.event, Event::CommandRejected(it) if it.retryable), "{message:?}");
+}
+
+#[test]
+fn what_was_granted_in_a_thread_is_not_shown_after_its_deletion() {
+    for awake in [true, false] {
+        let head = head_with_batch(vec![stored_call("read_page")], CallState::Proposed);
+        let mut boot = boot(vec![head.thread.clone()]);
+        boot.grants = vec![panelot_records::Grant {
+            session: SessionId::new("session").unwrap(),
+            thread: head.thread.id.clone(),
+            tool: "click".into(),
+            origin: "https://shop.test".into(),
+            at: NOW,
+        }];
+        let (mut engine, _) = Engine::new(boot);
+        engine.handle(NOW, Input::Connected(VIEW));
+        initialize(&mut engine, None);
+        if awake {
+            let thread = head.thread.id.clone();
+            engine.handle(NOW, Input::Loaded { thread, head: Some(Box::new(head)) });
+        }
+        let told = events(&op(&mut engine, "a", json!({"type": "thread.delete", "threadId": "thread"})));
+        let grants = told.iter().find_map(|event| match event {
+            Event::SettingsUpdated(it) => Some(it.settings.grants.len()),
+            _ => None,
+        });
+        assert_eq!(grants, Some(0), "awake: {awake}, {told:?}");
+    }
+}
+
+/// A run whose call watches a page for a text.
+fn watching_head() -> ThreadHead {
+    let approval = panelot_base::ApprovalId::new("wait").unwrap();
+    let arguments = json!({"condition": "text", "value": "Hello"});
+    let call = panelot_records::StoredCall { arguments: arguments.to_string(), ..stored_call("watch_page") };
+    let mut head = head_with_batch(vec![call], CallState::Waiting { approval: approval.clone() });
+    head.runs[0].state = RunState::WaitingInteraction;
+    head.approvals = vec![panelot_records::Approval {
+        id: approval,
+        thread: head.thread.id.clone(),
+        run: head.runs[0].id.clone(),
+        wait: Some(panelot_records::WaitKind::WatchPage),
+        turn: head.runs[0].turn.clone(),
+        item: ItemId::new("call").unwrap(),
+        revision: 0,
+        tool: "watch_page".into(),
+        arguments,
+        origin: "https://shop.test".into(),
+        flags: Vec::new(),
+        target: Some(page_target().to_json()),
+        preview: None,
+        digest: String::new(),
+        state: panelot_records::ApprovalState::Pending,
+        requested_at: NOW,
+        deadline_at: NOW.plus_ms(60_000),
+    }];
+    head
+}
+
+fn page_target() -> panelot_tools::Target {
+    panelot_tools::Target {
+        tab_id: 7,
+        frame_id: 0,
+        document_id: Some("D".into()),
+        url: "https://shop.test/order".into(),
+        origin: "https://shop.test".into(),
+        title: "Order".into(),
+    }
+}
+
+#[test]
+fn a_look_is_stopped_with_its_wait_even_when_a_report_of_an_earlier_machine_ends_it() {
+    let (mut engine, _) = engine_with(watching_head());
+    let thread = ThreadId::new("thread").unwrap();
+    let item = ItemId::new("call").unwrap();
+    engine.handle(NOW, Input::Wake);
+    let facts = panelot_tools::TargetFacts {
+        target: Some(page_target()),
+        host_access: panelot_tools::HostAccess::Granted,
+    };
+    let found = Ok(facts);
+    let looked = engine.handle(
+        NOW,
+        Input::Target { thread: thread.clone(), item: item.clone(), phase: TargetPhase::Look, found },
+    );
+    let dispatched = looked.iter().flat_map(|step| &step.effects).find_map(|effect| match effect {
+        Effect::Dispatch { attempt, .. } => Some(*attempt),
+        _ => None,
+    });
+    // The machine was built anew while its predecessor's first look was under way, so this one is the first as well.
+    let attempt = dispatched.expect("the page is read");
+    let page = json!({"type": "page", "page": {"url": "https://shop.test/order", "title": "Order", "loading": false,
+        "viewport": {"width": 800, "height": 600, "scrollY": 0, "pageHeight": 600},
+        "nodes": [{"type": "text", "depth": 0, "text": "Hello"}]}});
+    let report = panelot_tools::Report::Page(Ok(FromJson::from_json(page).unwrap()));
+    let steps = engine.handle(NOW, Input::Report { thread, item, attempt, report });
+    let effects: Vec<_> = steps.iter().flat_map(|step| &step.effects).collect();
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::CancelTool { .. })), "{effects:?}");
 }

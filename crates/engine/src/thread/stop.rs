@@ -62,6 +62,7 @@ impl ThreadMachine {
             }
         }
         self.drop_title(draft);
+        draft.settings_changed |= context.directory.forget_grants(&self.thread.id);
         if !is_on(Bug::UndoneDelete) {
             self.late.clear();
         }

@@ -206,8 +206,10 @@ impl ThreadMachine {
             interaction_id: interaction.clone(),
             outcome: Some(project::interaction_outcome(&response)),
         }));
-        if let Some(watch) = self.watches.remove(&item).filter(|watch| watch.is_looking) {
+        if let Some(watch) = self.watches.remove(&item) {
             debug_assert_eq!(watch.approval, *interaction, "a call has one wait at a time");
+            // Also when no look is known to be under way: the report of one that an earlier machine of this thread sent
+            // may have been taken for the newest one's.
             draft.effects.push(Effect::CancelTool { thread: self.thread.id.clone(), item: item.clone() });
         }
         self.refresh_waiting(&id);
