@@ -8,7 +8,7 @@ use panelot_protocol::op::{
 use panelot_protocol::settings::{PermissionPolicy, SettingsChange};
 use panelot_protocol::snapshot::InteractionKind;
 use panelot_view::model::{EntryBody, EntryKey, Recovery};
-use panelot_view::{ClientInput, Command, ThreadView, ViewModel};
+use panelot_view::{Arrangement, ClientInput, Command, ThreadView, ViewModel};
 use serde_json::{Value, json};
 
 use crate::chance::Chance;
@@ -163,12 +163,16 @@ fn of_list(
         Wish::NewChat if threads.len() < 4 => Command::NewChat,
         Wish::NewChat | Wish::Open => Command::Open { thread: chance.pick(threads)?.clone() },
         Wish::Copy if threads.len() < 6 => Command::Copy { node: sequence(&model.thread, |_| true, chance)? },
-        Wish::Arrange => Command::Arrange {
-            thread: chance.pick(threads)?.clone(),
-            title: chance.one_in(2).then(|| text.to_owned()),
-            pinned: chance.one_in(2).then(|| chance.one_in(2)),
-            archived: chance.one_in(3).then(|| chance.one_in(2)),
-        },
+        Wish::Arrange => {
+            let change = Arrangement {
+                title: chance.one_in(2).then(|| text.to_owned()),
+                pinned: chance.one_in(2).then(|| chance.one_in(2)),
+                archived: chance.one_in(3).then(|| chance.one_in(2)),
+                folder: chance.one_in(4).then(|| format!("f{}", chance.below(3))),
+                tags: chance.one_in(4).then(|| vec![format!("l{}", chance.below(3))]),
+            };
+            Command::Arrange { thread: chance.pick(threads)?.clone(), change }
+        }
         Wish::Delete => Command::Delete { thread: chance.pick(threads)?.clone() },
         Wish::Settings => {
             let policies = [

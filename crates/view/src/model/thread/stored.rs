@@ -73,12 +73,13 @@ impl ThreadView {
         }
     }
 
-    /// Whether pages that were loaded before go on without a hole at the snapshot's first entry.
+    /// Whether pages that were loaded before go on without a hole at the snapshot's first entry: it is shown already. What
+    /// lies before an entry is the same on every branch that has it; before another one lies another branch.
     fn keeps_older(&self, items: &[SnapshotItem]) -> bool {
         let Some(first) = items.first() else { return false };
-        let first = Position::Stored(first.seq, 0);
-        self.order.range(..first).next().is_some()
-            && self.order.range(first..Position::Echo(0)).next().is_some()
+        let start = Position::Stored(first.seq, 0);
+        self.order.range(..start).next().is_some()
+            && item_keys(first).iter().any(|key| self.entries.contains_key(key))
     }
 
     /// What is shown and not in a snapshot any more.
