@@ -23,9 +23,14 @@ const PAGE_ENTRY: &str = "page/src/main.ts";
 
 /// The crates that become modules of the extension.
 pub(crate) const MODULES: &[WasmCrate] = &[
-    WasmCrate { package: FAILPOINT_PACKAGE, module: "panelot_background", folder: "background" },
-    WasmCrate { package: "panelot-models", module: "panelot_models", folder: "models" },
-    WasmCrate { package: "panelot-ui", module: "panelot_ui", folder: "ui" },
+    WasmCrate {
+        package: FAILPOINT_PACKAGE,
+        module: "panelot_background",
+        folder: "background",
+        quick_start: true,
+    },
+    WasmCrate { package: "panelot-models", module: "panelot_models", folder: "models", quick_start: false },
+    WasmCrate { package: "panelot-ui", module: "panelot_ui", folder: "ui", quick_start: false },
 ];
 
 /// Which extension is built.

@@ -11,9 +11,6 @@ use wasm_bindgen_cli_support::Bindgen;
 
 /// The optimiser's switches: the features that rustc uses and every browser of ours has (Chrome 125).
 const WASM_OPT: &[&str] = &[
-    // A function with one caller is not made part of it, unless it is small: a browser compiles a function whole when it
-    // is first called, and a worker's start calls little of what its functions can do.
-    "--one-caller-inline-max-function-size=60",
     "--enable-bulk-memory",
     "--enable-bulk-memory-opt",
     "--enable-multivalue",
@@ -25,6 +22,10 @@ const WASM_OPT: &[&str] = &[
     "--strip-producers",
     "--strip-target-features",
 ];
+
+/// For a module whose start is waited for. A function with one caller is not made part of it, unless it is small: a browser
+/// compiles a function whole when it is first called, and a worker's start calls little of what its functions can do.
+const QUICK_START: &str = "--one-caller-inline-max-function-size=60";
 
 /// The optimiser's runs, one after the other. On what the first one made, building the control flow anew and optimising
 /// again takes off another 1 to 2 %; in one run with the first it takes off nothing.
@@ -38,6 +39,8 @@ pub(crate) struct WasmCrate {
     pub(crate) module: &'static str,
     /// The folder of the extension that gets both.
     pub(crate) folder: &'static str,
+    /// Whether its start counts for more than its size.
+    pub(crate) quick_start: bool,
 }
 
 /// How the modules are compiled.
@@ -119,7 +122,8 @@ fn finish(wasm_crate: &WasmCrate, compiled: &Path, profile: Profile) -> Result<P
     let folder = project::scratch()?.join("modules").join(profile.cargo_name()).join(wasm_crate.module);
     // Beside the folder and not in it: the folder's content is copied as it is.
     let stamp = folder.with_extension("stamp");
-    let recipe = format!("{profile:?} {WASM_OPT:?} {RUNS:?} {}", env!("CARGO_PKG_VERSION"));
+    let recipe =
+        format!("{profile:?} {WASM_OPT:?} {RUNS:?} {} {}", wasm_crate.quick_start, env!("CARGO_PKG_VERSION"));
     let wanted = project::fingerprint(&[&bytes, recipe.as_bytes(), GENERATOR.as_bytes()]);
     if project::stamp_is(&stamp, &wanted) && folder.is_dir() {
         return Ok(folder);
@@ -129,7 +133,7 @@ fn finish(wasm_crate: &WasmCrate, compiled: &Path, profile: Profile) -> Result<P
     bind(wasm_crate, bytes, profile, &folder)?;
     let wasm = folder.join(format!("{}_bg.wasm", wasm_crate.module));
     if profile == Profile::Release {
-        optimise(&wasm)?;
+        optimise(&wasm, wasm_crate.quick_start)?;
     }
     project::write(&stamp, wanted)?;
     let size = fs::metadata(&wasm)?.len();
@@ -160,13 +164,14 @@ fn bind(wasm_crate: &WasmCrate, bytes: Vec<u8>, profile: Profile, folder: &Path)
     bindgen.generate(folder).with_context(|| format!("wasm-bindgen cannot process {}", wasm_crate.package))
 }
 
-fn optimise(wasm: &Path) -> Result<()> {
+fn optimise(wasm: &Path, quick_start: bool) -> Result<()> {
     let optimised = wasm.with_extension("opt");
     for run in RUNS {
         process::run(
             process::command("node")
                 .arg("node_modules/binaryen/bin/wasm-opt")
                 .args(WASM_OPT)
+                .args(quick_start.then_some(QUICK_START))
                 .args(*run)
                 .arg(wasm)
                 .arg("-o")
