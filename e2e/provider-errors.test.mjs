@@ -20,10 +20,11 @@ test("a refused key is the key's fault, and the settings are one click away", as
   await (await opened).waitForURL(/options\.html/);
 });
 
-test("an unknown model is told apart from an unreachable server", async () => {
+test("an unknown model is called that, and not a wrong address", async () => {
   await rig.panelot.testkit.add(scenario("Use a new model", error(404, "The model `x` does not exist")));
   await rig.view.send("Use a new model");
-  await expect(rig.view.page.getByText(rig.view.say("error-not-found")).first()).toBeVisible();
+  await expect(rig.view.page.getByText(rig.view.say("error-model-missing")).first()).toBeVisible();
+  await expect(rig.view.page.getByText(rig.view.say("error-not-found"))).toHaveCount(0);
 });
 
 test("a rate limit that asks for a short wait is waited out once", async () => {
