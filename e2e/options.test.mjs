@@ -59,6 +59,40 @@ test("a connection is added, tested, chosen and used, and its key is never shown
   await view.sees("Echo: ");
 });
 
+test("a known provider fills in where it is and how it speaks", async () => {
+  const options = await panelot.openOptions();
+  await options.getByRole("button", { name: say("connection-add") }).first().click();
+  const dialog = options.getByRole("dialog");
+  const field = (name) => dialog.getByLabel(say(name), { exact: true });
+  await field("connection-template").selectOption({ label: "Anthropic" });
+  await expect(field("connection-name")).toHaveValue("Anthropic");
+  await expect(field("connection-url")).toHaveValue("https://api.anthropic.com");
+  await expect(field("connection-wire")).toHaveValue("anthropic");
+  await field("connection-template").selectOption({ label: "Ollama" });
+  await expect(field("connection-url")).toHaveValue("http://localhost:11434/v1");
+  await expect(field("connection-wire")).toHaveValue("openai");
+});
+
+test("a stored key goes to no other address before the person agreed", async () => {
+  const options = await panelot.openOptions();
+  // Kept by a test in the very dialog, and opened anew.
+  const fresh = await fillIn(options, "sk-elsewhere");
+  await fresh.getByLabel(say("connection-models"), { exact: true }).fill("echo");
+  await fresh.getByRole("button", { name: say("connection-test") }).click();
+  await expect(fresh).toContainText(say("connection-works", { model: "echo" }));
+  const asks = async (dialog) => {
+    await dialog.getByLabel(say("connection-url"), { exact: true }).fill("http://localhost:9/v1");
+    await dialog.getByRole("button", { name: say("connection-test") }).click();
+    await expect(dialog).toContainText(say("connection-key-elsewhere", { origin: "http://localhost:9" }));
+  };
+  await asks(fresh);
+  await options.reload();
+  await options.getByRole("button", { name: `${say("connection-edit")}: My server` }).last().click();
+  const dialog = options.getByRole("dialog");
+  await expect(dialog.getByLabel(say("connection-url"), { exact: true })).toHaveValue(panelot.testkit.baseUrl);
+  await asks(dialog);
+});
+
 test("the policy that is chosen stays chosen", async () => {
   const options = await panelot.openOptions();
   await options.getByRole("radio", { name: say("policy-always") }).check();

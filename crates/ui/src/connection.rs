@@ -96,10 +96,15 @@ pub(crate) fn ConnectionDialog(
     let dialog = NodeRef::<html::Dialog>::new();
     let form = Form::of(connection.as_ref());
     let fresh = connection.is_none();
-    let known_origin = StoredValue::new(connection.as_ref().and_then(|it| words::origin_of(&it.base_url)));
-    let agreed = RwSignal::new(None::<String>);
-    let has_key = RwSignal::new(connection.as_ref().is_some_and(|it| it.has_key));
+    let key_origin = RwSignal::new(connection.as_ref().and_then(|it| words::origin_of(&it.base_url)));
     let id = StoredValue::new(connection.map_or_else(|| session.mint(ConnectionId::mint), |it| it.id));
+    // As the engine says: what a save changed comes a moment after its acknowledgement.
+    let has_key = Memo::new(move |_| {
+        session.read(Part::Settings, |model| {
+            let all = model.settings.as_ref().map(|it| it.connections.as_slice()).unwrap_or_default();
+            all.iter().any(|it| id.with_value(|id| it.id == *id) && it.has_key)
+        })
+    });
     let refusal = RwSignal::new(None::<String>);
     let next = RwSignal::new(Next::Nothing);
     let tested = RwSignal::new(false);
@@ -108,7 +113,7 @@ pub(crate) fn ConnectionDialog(
             let _ = dialog.show_modal();
         }
     });
-    after_saving(session, Saving { form, id, has_key, refusal, next, tested, edited });
+    after_saving(session, Saving { form, id, key_origin, refusal, next, tested, edited });
     let save = move |then: Next| {
         let Some(origin) = untrack(|| form.origin()) else {
             return refusal.set(Some(t.connection_url_invalid().to_owned()));
@@ -120,10 +125,10 @@ pub(crate) fn ConnectionDialog(
         let keeps_key = has_key.get_untracked()
             && form.key.get_untracked().trim().is_empty()
             && !form.drop_key.get_untracked();
-        let moved = known_origin.with_value(|known| known.as_ref().is_some_and(|known| *known != origin));
-        if keeps_key && moved && agreed.get_untracked().as_ref() != Some(&origin) {
+        if keeps_key && key_origin.get_untracked().is_some_and(|known| known != origin) {
             refusal.set(Some(t.connection_key_elsewhere(&origin)));
-            return agreed.set(Some(origin));
+            // Saving the same again agrees.
+            return key_origin.set(Some(origin));
         }
         refusal.set(None);
         wasm_bindgen_futures::spawn_local(async move {
@@ -165,7 +170,8 @@ pub(crate) fn ConnectionDialog(
 struct Saving {
     form: Form,
     id: StoredValue<ConnectionId>,
-    has_key: RwSignal<bool>,
+    /// Where the stored key may go.
+    key_origin: RwSignal<Option<String>>,
     refusal: RwSignal<Option<String>>,
     next: RwSignal<Next>,
     tested: RwSignal<bool>,
@@ -175,7 +181,7 @@ struct Saving {
 /// Once the engine has kept the connection, a test follows, or the dialog closes.
 fn after_saving(session: Session, saving: Saving) {
     let t = expect_context::<Messages>();
-    let Saving { form, id, has_key, refusal, next, tested, edited } = saving;
+    let Saving { form, id, key_origin, refusal, next, tested, edited } = saving;
     Effect::new(move |_| {
         let settled = session.settled.get();
         let last = settled.iter().rev().find(|(kind, _)| *kind == CommandKind::Settings);
@@ -191,10 +197,7 @@ fn after_saving(session: Session, saving: Saving) {
             }
             (None, Next::Test) => {
                 form.key.set(String::new());
-                has_key.set(session.peek(|model| {
-                    let all = model.settings.as_ref().map(|it| it.connections.as_slice()).unwrap_or_default();
-                    all.iter().any(|it| id.with_value(|id| it.id == *id) && it.has_key)
-                }));
+                key_origin.set(untrack(|| form.origin()));
                 tested.set(true);
                 session.command(Command::Verify { connection: id.get_value(), model: None });
             }
@@ -222,7 +225,7 @@ fn verification(session: Session, id: StoredValue<ConnectionId>) -> Option<Verif
 
 /// Where the provider is and how it lets one in.
 #[component]
-fn Access(form: Form, has_key: RwSignal<bool>) -> impl IntoView {
+fn Access(form: Form, has_key: Memo<bool>) -> impl IntoView {
     let t = expect_context::<Messages>();
     let invalid = move || (!form.url.get().trim().is_empty() && form.origin().is_none()).then_some("true");
     let key_hint = move || if has_key.get() { t.connection_key_stored() } else { t.connection_key_hint() };
