@@ -1,7 +1,9 @@
 // Criterion 5, isolation: a trap of the wasm in one thread leaves the others working.
+import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { expect } from "./lib/expect.mjs";
 import { Panelot } from "./lib/panelot.mjs";
+import { scenario } from "./lib/testkit.mjs";
 import { View } from "./lib/view.mjs";
 
 let panelot;
@@ -42,4 +44,24 @@ test("one trap costs a restart and nothing else", async () => {
   await view.send("Once more");
   await expect(view.answers).toHaveCount(2, { timeout: 30_000 });
   await expect(view.messages).toHaveCount(2);
+});
+
+test("what the lost engine had asked of a model ends with it", async () => {
+  const view = new View(await panelot.openPanel());
+  await view.button("new-chat").first().click();
+  await view.send("The chat that traps");
+  await view.sees("Echo: ");
+  const trapping = await panelot.newestThread();
+  await panelot.testkit.add(scenario("Never end", [{ kind: "text", text: "Well, " }, { kind: "hold", name: "never" }]));
+  await view.button("new-chat").first().click();
+  await view.send("Never end");
+  await view.sees("Well,");
+  await panelot.failpoint("engine.enter", { mode: "trap", threadId: trapping, count: 1 });
+  await panelot.openChat(trapping);
+  const end = Date.now() + 10_000;
+  for (let state = ""; !state.startsWith("left"); ) {
+    assert.ok(Date.now() < end, `the request is ${state}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    state = (await panelot.testkit.requests()).find((it) => it.scenario === "Never end").state;
+  }
 });

@@ -5,7 +5,7 @@
 // "port.onMessage" [port, message] and "port.onDisconnect" [port]. The module adds no listener of its own, for Chrome
 // swallows what one throws.
 import init, * as engine from "./background/panelot_background.js";
-import { loadModels, resetModels } from "./models.js";
+import { cancelModels, loadModels, resetModels } from "./models.js";
 import { enlist, prefetch } from "./prefetch.js";
 import { isTrap } from "./trap.js";
 
@@ -105,7 +105,7 @@ function recover(error) {
     ports.clear();
     queue = queue.filter(([kind]) => !/^port\.|onConnect$/.test(kind));
   }
-  state = "recovering";
+  state = "recovering"; cancelModels();
   // A task later: what the old instance's last jobs still throw belongs to this incident.
   setTimeout(async () => {
     if (thread !== null && traps && !(traps[thread] >= TRAPS_TO_QUARANTINE)) {

@@ -11,11 +11,15 @@ export function loadModels() {
   return loading;
 }
 
-/** Ends every call: the engine that made them is lost. */
-export function resetModels() {
+/** Ends every call: the engine that made them is lost. Their requests end in the jobs that follow. */
+export function cancelModels() {
   if (!loaded) return;
   try { module.cancel_all(); } catch { /* it is this module that trapped */ }
-  module.__wbg_reset_state();
+}
+
+/** Gives the module fresh memory, in a later task than `cancelModels`: what is left of the old one is not heard any more. */
+export function resetModels() {
+  if (loaded) module.__wbg_reset_state();
 }
 
 const cancelled = new Set(); // before the module was there
