@@ -99,6 +99,7 @@ impl Reader<'_> {
                 merge(&mut out, part, Required::Join);
             }
         }
+        keep_to_type(&mut out);
         if let Value::Array(required) = out.get("required").cloned().unwrap_or_default() {
             let known = out.get("properties").and_then(Value::as_object);
             let mut kept: Vec<Value> = Vec::new();
@@ -257,6 +258,17 @@ fn list<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a [Value] {
     fields.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
+/// Drops what a schema of its type says nothing by. Parts that contradict each other leave it: a text that has properties.
+fn keep_to_type(out: &mut Map<String, Value>) {
+    let Some(name) = out.get("type").and_then(Value::as_str) else { return };
+    let (is_object, is_list) = (name == "object", name == "array");
+    out.retain(|member, _| match member.as_str() {
+        "properties" | "required" | "additionalProperties" => is_object,
+        "items" => is_list,
+        _ => true,
+    });
+}
+
 /// Adds `more` to `out`; what is there stays.
 fn merge(out: &mut Map<String, Value>, more: Map<String, Value>, required: Required) {
     for (name, value) in more {
@@ -371,6 +383,16 @@ mod tests {
                 "list": {"type": "array", "items": {"type": "string"}}, "when": {"type": "string"}})
         );
         assert_eq!(sent(&schema, Dialect::Gemini).get("additionalProperties"), None);
+    }
+
+    #[test]
+    fn parts_that_contradict_each_other_are_of_the_first_ones_type() {
+        let text_and_object = json!({"type": "object", "properties": {"a": {"allOf": [
+            {"type": "string"},
+            {"type": "object", "properties": {"b": {}}, "required": ["b"]},
+            {"type": "array", "items": {"type": "string"}},
+        ]}}});
+        assert_eq!(usual(&text_and_object)["properties"]["a"], json!({"type": "string"}));
     }
 
     fn any_schema() -> impl Strategy<Value = Value> {
