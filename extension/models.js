@@ -3,6 +3,7 @@
 import init, * as module from "./models/panelot_models.js";
 
 let loading, loaded = false;
+let engines = 0; // how many were lost
 
 /** Loads the module unless it is there; a load that failed is tried again by the next call. */
 export function loadModels() {
@@ -13,6 +14,7 @@ export function loadModels() {
 
 /** Ends every call: the engine that made them is lost. Their requests end in the jobs that follow. */
 export function cancelModels() {
+  engines += 1;
   if (!loaded) return;
   try { module.cancel_all(); } catch { /* it is this module that trapped */ }
 }
@@ -30,7 +32,10 @@ globalThis.panelotModels = {
 };
 
 async function call(what, args) {
-  await loadModels();
-  if (cancelled.delete(args[0])) throw new Error("cancelled");
+  const engine = engines;
+  let unwanted;
+  // Numbers begin anew with each engine: one that was cancelled must not stay on the list, whatever becomes of the load.
+  try { await loadModels(); } finally { unwanted = cancelled.delete(args[0]) || engine !== engines; }
+  if (unwanted) throw new Error("cancelled");
   return module[what](...args);
 }
