@@ -2,14 +2,12 @@
 // opening one, sending a message, an older page, a delta, memory; beside an empty Port round-trip and a page's read in
 // the same run. The figures without a browser come from `engine-bench native`; `cargo xtask bench engine` runs both.
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import { Browser, stopWorkers } from "../lib/cdp.mjs";
-import { LOOPBACK, RELEASE_BUILD, copyWithHost, extensionId } from "../lib/chromium.mjs";
-import { Testkit, scenario } from "../lib/testkit.mjs";
+import { stopWorkers } from "../lib/cdp.mjs";
+import { scenario } from "../lib/testkit.mjs";
 import * as wire from "../lib/wire.mjs";
 import { bound, median, report, row } from "./report.mjs";
+import { inBrowser } from "./rig.mjs";
 
-const EMPTY = fileURLToPath(new URL("empty", import.meta.url));
 const SIZES = [200, 2_000, 20_000];
 const [SMALLEST, LARGEST] = [SIZES.at(0), SIZES.at(-1)];
 const ROUNDS = 20;
@@ -272,20 +270,6 @@ function tell({ of, deltas, memory }, native) {
   );
 }
 
-async function main() {
-  const testkit = await Testkit.start();
-  const extension = await copyWithHost(RELEASE_BUILD, LOOPBACK);
-  const base = `chrome-extension://${extensionId(extension.folder)}`;
-  const browser = await Browser.launch({ extensions: [extension.folder, EMPTY] });
-  try {
-    const page = await browser.open(`${base}/icons/icon-32.png`);
-    const control = await browser.open(`chrome-extension://${extensionId(EMPTY)}/page.html`);
-    tell(await figures(browser, page, control, testkit, base), await read(NATIVE));
-  } finally {
-    await browser.close();
-    await testkit.stop();
-    await extension.remove();
-  }
-}
-
-await main();
+await inBrowser(async ({ testkit, browser, base, page, control }) => {
+  tell(await figures(browser, page, control, testkit, base), await read(NATIVE));
+});

@@ -1,18 +1,16 @@
 // How long until Panelot answers: a cold worker, and a message to its first delta, each beside an empty extension in
 // the same browser, turn by turn.
-import { fileURLToPath } from "node:url";
-import { Browser, stopWorkers } from "../lib/cdp.mjs";
-import { LOOPBACK, RELEASE_BUILD, copyWithHost, extensionId } from "../lib/chromium.mjs";
-import { Testkit, scenario } from "../lib/testkit.mjs";
+import { stopWorkers } from "../lib/cdp.mjs";
+import { scenario } from "../lib/testkit.mjs";
 import * as wire from "../lib/wire.mjs";
 import { bound, median, report, row } from "./report.mjs";
+import { inBrowser } from "./rig.mjs";
 
 const ROUNDS = 10;
 /** Not measured: the first starts fill caches. */
 const WARM_UP = 4;
 const COLD_RATIO_MAX = 3;
 const DELTA_RATIO_MAX = 3;
-const EMPTY = fileURLToPath(new URL("empty", import.meta.url));
 
 /** From connecting to a stopped worker to `initialized`, in ms. */
 function coldStart(page, hash) {
@@ -112,43 +110,29 @@ async function firstDeltas(panelot, control, testkit) {
   return times;
 }
 
-async function main() {
-  const testkit = await Testkit.start();
-  const extension = await copyWithHost(RELEASE_BUILD, LOOPBACK);
-  const base = `chrome-extension://${extensionId(extension.folder)}`;
-  const browser = await Browser.launch({ extensions: [extension.folder, EMPTY] });
-  try {
-    const panelot = await browser.open(`${base}/icons/icon-32.png`);
-    const control = await browser.open(`chrome-extension://${extensionId(EMPTY)}/page.html`);
-    const cold = await coldStarts(panelot, control);
-    const delta = await firstDeltas(panelot, control, testkit);
-    const ratio = ({ own, empty }) => median(own) / median(empty);
-    const [coldRatio, bareRatio] = [ratio(cold.view), ratio(cold.bare)];
-    const deltaRatio = median(delta.panelot) / median(delta.empty);
-    report(
-      "start",
-      [
-        row("worker cold start to initialized, a view open", "ms", cold.view.own),
-        row("control: cold start of an empty extension", "ms", cold.view.empty),
-        row("worker cold start, no view open", "ms", cold.bare.own),
-        row("control: cold start of an empty extension", "ms", cold.bare.empty),
-        row("submit to first delta", "ms", delta.panelot),
-        row("control: Port, three strict commits, fetch", "ms", delta.empty),
-        row("cold start with a view open beside the control", "ratio", cold.view.own.map((it) => it / median(cold.view.empty))),
-        row("cold start with no view open beside the control", "ratio", cold.bare.own.map((it) => it / median(cold.bare.empty))),
-        row("first delta beside the control", "ratio", delta.panelot.map((it, index) => it / delta.empty[index])),
-      ],
-      [
-        bound(`cold start with a view open at most ${COLD_RATIO_MAX} times the control`, coldRatio, coldRatio <= COLD_RATIO_MAX),
-        bound(`the same, no view open, at most ${COLD_RATIO_MAX} times the control`, bareRatio, bareRatio <= COLD_RATIO_MAX),
-        bound(`first delta at most ${DELTA_RATIO_MAX} times the control`, deltaRatio, deltaRatio <= DELTA_RATIO_MAX),
-      ],
-    );
-  } finally {
-    await browser.close();
-    await testkit.stop();
-    await extension.remove();
-  }
-}
-
-await main();
+await inBrowser(async ({ testkit, page: panelot, control }) => {
+  const cold = await coldStarts(panelot, control);
+  const delta = await firstDeltas(panelot, control, testkit);
+  const ratio = ({ own, empty }) => median(own) / median(empty);
+  const [coldRatio, bareRatio] = [ratio(cold.view), ratio(cold.bare)];
+  const deltaRatio = median(delta.panelot) / median(delta.empty);
+  report(
+    "start",
+    [
+      row("worker cold start to initialized, a view open", "ms", cold.view.own),
+      row("control: cold start of an empty extension", "ms", cold.view.empty),
+      row("worker cold start, no view open", "ms", cold.bare.own),
+      row("control: cold start of an empty extension", "ms", cold.bare.empty),
+      row("submit to first delta", "ms", delta.panelot),
+      row("control: Port, three strict commits, fetch", "ms", delta.empty),
+      row("cold start with a view open beside the control", "ratio", cold.view.own.map((it) => it / median(cold.view.empty))),
+      row("cold start with no view open beside the control", "ratio", cold.bare.own.map((it) => it / median(cold.bare.empty))),
+      row("first delta beside the control", "ratio", delta.panelot.map((it, index) => it / delta.empty[index])),
+    ],
+    [
+      bound(`cold start with a view open at most ${COLD_RATIO_MAX} times the control`, coldRatio, coldRatio <= COLD_RATIO_MAX),
+      bound(`the same, no view open, at most ${COLD_RATIO_MAX} times the control`, bareRatio, bareRatio <= COLD_RATIO_MAX),
+      bound(`first delta at most ${DELTA_RATIO_MAX} times the control`, deltaRatio, deltaRatio <= DELTA_RATIO_MAX),
+    ],
+  );
+});

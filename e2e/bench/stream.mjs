@@ -1,11 +1,10 @@
 // How smoothly a long answer is drawn: 2,000 Markdown deltas 4 ms apart in the chat tab, beside a plain page that
 // appends the same text from the same server.
 import { setTimeout as sleep } from "node:timers/promises";
-import { Browser } from "../lib/cdp.mjs";
-import { LOOPBACK, RELEASE_BUILD, copyWithHost, extensionId } from "../lib/chromium.mjs";
-import { Testkit, scenario } from "../lib/testkit.mjs";
+import { scenario } from "../lib/testkit.mjs";
 import * as wire from "../lib/wire.mjs";
 import { bound, median, report, row } from "./report.mjs";
+import { inBrowser } from "./rig.mjs";
 
 const DELTAS = 2_000;
 const DELAY_MS = 4;
@@ -140,54 +139,41 @@ async function chatTab(browser, testkit, console, base) {
   return found;
 }
 
-async function main() {
-  const testkit = await Testkit.start();
-  const extension = await copyWithHost(RELEASE_BUILD, LOOPBACK);
-  const base = `chrome-extension://${extensionId(extension.folder)}`;
-  const browser = await Browser.launch({ extensions: [extension.folder] });
-  try {
-    await testkit.add(
-      scenario(TASK, { repeat: true, reply: [{ kind: "text", text: markdown(), chunkChars: CHARS, delayMs: DELAY_MS }] }),
-    );
-    const console = await browser.open(`${base}/icons/icon-32.png`);
-    await wire.greet(console);
-    await wire.command(console, "settings.update", {
-      changes: [
-        { type: "putConnection", id: "t", name: "t", baseUrl: testkit.baseUrl, models: ["echo"], key: "sk-test" },
-        { type: "setDefaultModel", model: { connectionId: "t", modelId: "echo" } },
-      ],
-    });
-    const plain = [];
-    const chat = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      plain.push(await plainPage(browser, testkit));
-      chat.push(await chatTab(browser, testkit, console, base));
-    }
-    const of = (runs, what) => runs.map((run) => run[what]);
-    const share = median(of(chat, "frames")) / median(of(plain, "frames"));
-    const longer = median(of(chat, "task")) - median(of(plain, "task"));
-    const late = median(of(chat, "late"));
-    report(
-      "stream",
-      [
-        row("chat tab: frames", "1/s", of(chat, "frames")),
-        row("control: frames of a plain page", "1/s", of(plain, "frames")),
-        row("chat tab: longest task", "ms", of(chat, "task")),
-        row("control: longest task of a plain page", "ms", of(plain, "task")),
-        row("chat tab: shown after the server's last byte", "ms", of(chat, "late")),
-        row("control: the same of a plain page", "ms", of(plain, "late")),
-      ],
-      [
-        bound(`at least ${FRAME_SHARE_MIN} of the control's frames`, share, share >= FRAME_SHARE_MIN),
-        bound(`longest task at most ${LONGER_TASK_MS_MAX} ms over the control's`, longer, longer <= LONGER_TASK_MS_MAX),
-        bound(`shown within ${LATE_MS_MAX} ms of the server's last byte`, late, late <= LATE_MS_MAX),
-      ],
-    );
-  } finally {
-    await browser.close();
-    await testkit.stop();
-    await extension.remove();
+await inBrowser(async ({ testkit, browser, base, page: console }) => {
+  await testkit.add(
+    scenario(TASK, { repeat: true, reply: [{ kind: "text", text: markdown(), chunkChars: CHARS, delayMs: DELAY_MS }] }),
+  );
+  await wire.greet(console);
+  await wire.command(console, "settings.update", {
+    changes: [
+      { type: "putConnection", id: "t", name: "t", baseUrl: testkit.baseUrl, models: ["echo"], key: "sk-test" },
+      { type: "setDefaultModel", model: { connectionId: "t", modelId: "echo" } },
+    ],
+  });
+  const plain = [];
+  const chat = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    plain.push(await plainPage(browser, testkit));
+    chat.push(await chatTab(browser, testkit, console, base));
   }
-}
-
-await main();
+  const of = (runs, what) => runs.map((run) => run[what]);
+  const share = median(of(chat, "frames")) / median(of(plain, "frames"));
+  const longer = median(of(chat, "task")) - median(of(plain, "task"));
+  const late = median(of(chat, "late"));
+  report(
+    "stream",
+    [
+      row("chat tab: frames", "1/s", of(chat, "frames")),
+      row("control: frames of a plain page", "1/s", of(plain, "frames")),
+      row("chat tab: longest task", "ms", of(chat, "task")),
+      row("control: longest task of a plain page", "ms", of(plain, "task")),
+      row("chat tab: shown after the server's last byte", "ms", of(chat, "late")),
+      row("control: the same of a plain page", "ms", of(plain, "late")),
+    ],
+    [
+      bound(`at least ${FRAME_SHARE_MIN} of the control's frames`, share, share >= FRAME_SHARE_MIN),
+      bound(`longest task at most ${LONGER_TASK_MS_MAX} ms over the control's`, longer, longer <= LONGER_TASK_MS_MAX),
+      bound(`shown within ${LATE_MS_MAX} ms of the server's last byte`, late, late <= LATE_MS_MAX),
+    ],
+  );
+});

@@ -8,6 +8,8 @@
     reason = "a whole file of tests: a failure here is the report"
 )]
 
+mod common;
+
 use panelot_base::Secret;
 use panelot_provider::{
     Decoder, Endpoint, ErrorKind, Progress, ProviderError, Reason, Response, ResponseHead, StopReason,
@@ -15,6 +17,8 @@ use panelot_provider::{
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use common::merged;
 
 /// One step of an answer.
 #[derive(Clone, Debug)]
@@ -319,23 +323,6 @@ fn decode<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Decoded
     // What goes back to the provider is the wires' own; the corpus looks at it.
     let outcome = decoder.finish().map(|response| Response { vendor: Default::default(), ..response });
     (events, outcome)
-}
-
-/// Joins neighbouring events of a kind, so that streams are compared by what they brought.
-fn merged(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
-    let mut out: Vec<StreamEvent> = Vec::new();
-    for event in events {
-        match (out.last_mut(), event) {
-            (Some(StreamEvent::Text(so_far)), StreamEvent::Text(more))
-            | (Some(StreamEvent::Reasoning(so_far)), StreamEvent::Reasoning(more)) => so_far.push_str(&more),
-            (
-                Some(StreamEvent::ToolCallArguments { index, bytes }),
-                StreamEvent::ToolCallArguments { index: other, bytes: more },
-            ) if *index == other => *bytes += more,
-            (_, event) => out.push(event),
-        }
-    }
-    out
 }
 
 /// What a script must decode to.

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a whole file of tests: a failure here is the report")]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use panelot_provider::{
 };
 use serde::Deserialize;
 use serde_json::Value;
+
+use common::merged;
 
 /// What a stream must be read as.
 #[derive(Deserialize)]
@@ -90,23 +94,6 @@ fn decode<'a>(case: &Case, chunks: impl IntoIterator<Item = &'a [u8]>) -> Decode
     }
     let outcome = decoder.finish();
     (merged(events), outcome)
-}
-
-/// Joins neighbouring events of a kind, so that streams are compared by what they brought.
-fn merged(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
-    let mut out: Vec<StreamEvent> = Vec::new();
-    for event in events {
-        match (out.last_mut(), event) {
-            (Some(StreamEvent::Text(so_far)), StreamEvent::Text(more))
-            | (Some(StreamEvent::Reasoning(so_far)), StreamEvent::Reasoning(more)) => so_far.push_str(&more),
-            (
-                Some(StreamEvent::ToolCallArguments { index, bytes }),
-                StreamEvent::ToolCallArguments { index: other, bytes: more },
-            ) if *index == other => *bytes += more,
-            (_, event) => out.push(event),
-        }
-    }
-    out
 }
 
 #[test]
