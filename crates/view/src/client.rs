@@ -351,6 +351,8 @@ pub struct Client {
     drafts: BTreeMap<Option<ThreadId>, String>,
     /// Commands admitted since the thread was last asked for: its snapshot may not know them yet.
     admitted: BTreeSet<SubmissionId>,
+    /// Commands whose echo outlived a snapshot because no answer to them was here: their message may have come and gone.
+    unsure: BTreeSet<SubmissionId>,
 }
 
 /// The stream of the open thread.
@@ -389,6 +391,7 @@ impl Client {
             history: None,
             drafts: BTreeMap::new(),
             admitted: BTreeSet::new(),
+            unsure: BTreeSet::new(),
         }
     }
 

@@ -70,6 +70,8 @@ impl Client {
             let keep = |id: &SubmissionId| self.outbox.contains(id) || self.admitted.contains(id);
             let written = self.drafts.get(&Some(thread_id.clone())).cloned();
             self.model.thread.install(thread_id, snapshot, keep, &mut out.changes);
+            self.unsure = self.model.thread.echoes();
+            self.unsure.retain(|id| self.outbox.contains(id));
             if let Some(text) = written {
                 self.model.thread.draft = text;
             }
@@ -231,6 +233,10 @@ impl Client {
     fn admitted(&mut self, now: Timestamp, ack: CommandAck, out: &mut Out) {
         let Some((op, kind)) = self.outbox.remove(&ack.submission_id) else { return };
         self.admitted.insert(ack.submission_id.clone());
+        if self.unsure.remove(&ack.submission_id) && self.model.thread.echoes().contains(&ack.submission_id) {
+            // It was admitted in an earlier life, perhaps, and no event will tell what became of it since.
+            self.subscribe(out);
+        }
         self.succeed(kind, out);
         match op {
             Op::ThreadCreate(_) if self.creating.as_ref() == Some(&ack.submission_id) => {

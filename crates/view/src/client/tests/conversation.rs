@@ -105,6 +105,25 @@ fn a_message_for_a_busy_thread_waits_in_the_queue() {
 }
 
 #[test]
+fn a_message_that_was_admitted_and_taken_out_again_while_nobody_heard_waits_no_longer() {
+    let mut engine = Engine::new("t");
+    engine.submit(id("first"), "first");
+    engine.drain();
+    let mut rig = connected(&engine);
+    rig.say("second");
+    rig.lose_port();
+    // The engine took it, another view took it out of the queue: nothing of that was heard here.
+    rig.fire(Timer::Reconnect);
+    let hello = rig.last_sent("initialize");
+    rig.message(engine.initialized(&hello.submission_id));
+    rig.message(engine.snapshot(&hello.submission_id));
+    assert_eq!(rig.model().thread.queued().len(), 1, "it may still be on its way");
+    rig.message(engine.ack(&rig.last_sent("turn.enqueue").submission_id));
+    rig.message(engine.snapshot(&rig.last_sent("thread.subscribe").submission_id));
+    assert_eq!(rig.model().thread.queued(), []);
+}
+
+#[test]
 fn the_first_message_of_a_draft_makes_the_thread() {
     let mut engine = Engine::new("new");
     let mut rig = Rig::new("client", 1);
