@@ -30,7 +30,13 @@ pub(crate) const MODULES: &[WasmCrate] = &[
         quick_start: true,
     },
     WasmCrate { package: "panelot-models", module: "panelot_models", folder: "models", quick_start: false },
-    WasmCrate { package: "panelot-ui", module: "panelot_ui", folder: "ui", quick_start: false },
+    WasmCrate { package: "panelot-chat", module: "panelot_chat", folder: "chat", quick_start: false },
+    WasmCrate {
+        package: "panelot-options",
+        module: "panelot_options",
+        folder: "options",
+        quick_start: false,
+    },
 ];
 
 /// Which extension is built.

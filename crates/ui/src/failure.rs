@@ -10,7 +10,8 @@ use crate::words::ErrorWords;
 /// The content of an error card. The way to the settings is offered where that is the way out, and trying again where
 /// that may help.
 #[component]
-pub(crate) fn Failure(
+pub fn Failure(
+    /// What it says.
     words: ErrorWords,
     /// Tries the same again.
     #[prop(optional, into)]

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 /// A sign.
+#[expect(missing_docs, reason = "each name says what is drawn")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glyph {
     List,

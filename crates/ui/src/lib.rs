@@ -1,37 +1,14 @@
-//! The pages: side panel, chat tab and options, in Leptos. One wasm for all three; `data-page` of the body says which.
+//! What the pages share, in Leptos: the session with the engine, the words, the browser, and small parts of a view.
 //!
 //! Invariant: a page shows what `view` knows and sends what the person does; it keeps no state of a conversation itself.
-//! Read next: `session.rs`, `app.rs`, `stream.rs`, `composer.rs`.
+//! The pages themselves are modules of their own: crates `chat` (side panel and chat tab) and `options`.
+//! Read next: `page.rs`, `session.rs`.
 
-#![expect(
-    unreachable_pub,
-    reason = "the component macro writes `pub` items; the modules are private to this crate"
-)]
-
-mod app;
-mod approval;
-mod chats;
-mod composer;
-mod connection;
-mod entry;
-mod failure;
-mod glyph;
+pub mod choice;
+pub mod failure;
+pub mod glyph;
 pub mod i18n;
-mod interaction;
-mod options;
-mod platform;
-mod prose;
-mod recovery;
-mod session;
-mod stream;
-mod templates;
-mod thread;
+pub mod page;
+pub mod platform;
+pub mod session;
 pub mod words;
-
-use wasm_bindgen::prelude::wasm_bindgen;
-
-/// Called by the generated glue once the module is loaded.
-#[wasm_bindgen(start)]
-pub fn start() {
-    app::mount();
-}

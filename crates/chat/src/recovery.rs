@@ -10,11 +10,11 @@ use panelot_view::Command;
 use panelot_view::model::{CommandKind, QueuedMessage, Recovery};
 
 use crate::entry::Parameters;
-use crate::failure::Failure;
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
-use crate::session::{Part, Session};
-use crate::words;
+use panelot_ui::failure::Failure;
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words;
 
 /// Sends the person's newest message once more.
 pub(crate) fn send_again(session: Session) {

@@ -6,15 +6,15 @@ use panelot_view::model::{ConnectionState, EntryBody, EntryKey};
 
 use crate::approval::Approvals;
 use crate::composer::Composer;
-use crate::failure::Failure;
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
 use crate::interaction::Interactions;
-use crate::platform;
 use crate::recovery::{Queue, Recoveries};
-use crate::session::{Part, Session};
 use crate::stream::{Jump, Stream};
-use crate::words::{self, clip};
+use panelot_ui::failure::Failure;
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words::{self, clip};
 
 /// A shorter absence of the engine is not worth a word: Chrome stops and starts the worker as it likes.
 const ABSENCE_SHOWN_MS: u64 = 1500;

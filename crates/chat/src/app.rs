@@ -1,49 +1,36 @@
-//! The page around everything: which page it is, language, theme, the bars of panel and chat tab.
+//! The bars of side panel and chat tab, the list of chats, and which chat a document opens with.
 
 use leptos::prelude::*;
-use panelot_base::{ClientId, IdSource, ThreadId};
+use panelot_base::ThreadId;
 use panelot_protocol::op::Surface;
-use panelot_protocol::settings::{Language, Theme};
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::{page, platform};
 use panelot_view::Command;
 
 use crate::chats::Chats;
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::{Lang, Messages};
-use crate::options::Options;
-use crate::platform;
-use crate::session::{Part, Session};
 use crate::thread::ThreadPane;
-
-/// Where a document keeps its client id between two loads.
-const CLIENT_KEY: &str = "panelot.client";
-/// How long a document waits for the name that it had before it was reloaded.
-const RELOAD_MS: u32 = 1000;
-/// Where the last theme and language are kept, so that the next page does not flash (`boot-ui.js` reads them).
-const THEME_KEY: &str = "panelot.theme";
-const LANG_KEY: &str = "panelot.lang";
 
 /// Builds the page that the document asks for.
 pub(crate) fn mount() {
-    let page = document().body().and_then(|body| body.get_attribute("data-page")).unwrap_or_default();
-    let surface = match page.as_str() {
-        "chat" => Surface::Chat,
-        "options" => Surface::Options,
-        _ => Surface::Panel,
-    };
+    let asked = document().body().and_then(|body| body.get_attribute("data-page"));
+    let surface = if asked.as_deref() == Some("chat") { Surface::Chat } else { Surface::Panel };
     wasm_bindgen_futures::spawn_local(async move {
         let window_id = platform::window_id().await;
         let remembered = match surface {
             Surface::Chat => thread_of_address(),
-            Surface::Panel => match platform::session_get(&panel_key(window_id)).await {
+            _ => match platform::session_get(&panel_key(window_id)).await {
                 Some(value) => value.as_str().and_then(|id| ThreadId::new(id).ok()),
                 None => None,
             },
-            Surface::Options => None,
         };
-        let client = client_id(surface).await;
-        mount_to_body(
-            move || view! { <App surface client=client.clone() window_id remembered=remembered.clone() /> },
-        );
+        let client = page::client_id(surface).await;
+        let begin = move |session: Session| {
+            remember_thread(session, window_id);
+            session.start(remembered);
+        };
+        page::mount(client, surface, window_id, begin, || view! { <Conversations /> }.into_any());
     });
 }
 
@@ -56,102 +43,8 @@ fn thread_of_address() -> Option<ThreadId> {
     ThreadId::new(hash.strip_prefix("#thread=")?).ok()
 }
 
-/// Who this document is to the engine, for its life and over its reloads.
-///
-/// A panel or chat that starts becomes the client of a document that went away with commands unanswered, if there is
-/// one: they were safe in its outbox, and only under its name does the engine know them again. The name is held by a
-/// lock, so two documents are never one client. It lies in `sessionStorage` between two loads only, because a
-/// duplicated tab copies that.
-async fn client_id(surface: Surface) -> ClientId {
-    let storage = window().session_storage().ok().flatten();
-    let kept = storage.as_ref().and_then(|it| it.get_item(CLIENT_KEY).ok().flatten());
-    if let Some(storage) = &storage {
-        let _ = storage.remove_item(CLIENT_KEY);
-    }
-    let mut candidates: Vec<(ClientId, u32)> = Vec::new();
-    // A reloaded document may still be on its way out.
-    candidates.extend(kept.and_then(|text| ClientId::new(text).ok()).map(|id| (id, RELOAD_MS)));
-    if surface != Surface::Options {
-        let unfinished = panelot_view::unfinished_clients(&platform::session_all().await);
-        candidates.extend(unfinished.into_iter().map(|id| (id, 0)));
-    }
-    candidates.push((ClientId::mint(&mut IdSource::new(platform::random_seed())), 0));
-    let mut id = None;
-    for (candidate, wait_ms) in candidates {
-        let held = platform::hold_lock(&format!("panelot.client:{candidate}"), wait_ms).await;
-        id = Some(candidate);
-        if held {
-            break;
-        }
-    }
-    // The last candidate is a new one, which nobody else can hold.
-    let id = id.unwrap_or_else(|| ClientId::mint(&mut IdSource::new(platform::random_seed())));
-    let kept = id.clone();
-    let handle = window_event_listener_untyped("pagehide", move |_| {
-        if let Some(storage) = &storage {
-            let _ = storage.set_item(CLIENT_KEY, kept.as_str());
-        }
-    });
-    // It stays for the life of the document.
-    std::mem::forget(handle);
-    id
-}
-
-#[component]
-fn App(
-    surface: Surface,
-    client: ClientId,
-    window_id: Option<u32>,
-    remembered: Option<ThreadId>,
-) -> impl IntoView {
-    let session = Session::new(client, surface, window_id);
-    provide_context(session);
-    let browser = platform::browser_language();
-    let last = stored(LANG_KEY);
-    let lang = Memo::new(move |_| {
-        match (
-            session.read(Part::Settings, |model| model.settings.as_ref().map(|it| it.language)),
-            last.as_deref(),
-        ) {
-            (Some(setting), _) => Lang::choose(setting, &browser),
-            (None, Some(tag)) => Lang::choose(Language::System, tag),
-            (None, None) => Lang::choose(Language::System, &browser),
-        }
-    });
-    Effect::new(move |_| {
-        let tag = lang.get().tag();
-        set_root("lang", Some(tag));
-        store(LANG_KEY, Some(tag));
-    });
-    Effect::new(move |_| {
-        let theme = session.read(Part::Settings, |model| model.settings.as_ref().map(|it| it.theme));
-        let name = match theme {
-            None => return,
-            Some(Theme::System) => None,
-            Some(Theme::Light) => Some("light"),
-            Some(Theme::Dark) => Some("dark"),
-        };
-        set_root("data-theme", name);
-        store(THEME_KEY, name);
-    });
-    session.flush_when_hidden();
-    remember_thread(session, window_id);
-    session.start(remembered);
-    move || {
-        let t = Messages::new(lang.get());
-        provide_context(t);
-        match surface {
-            Surface::Panel | Surface::Chat => view! { <Conversations /> }.into_any(),
-            Surface::Options => view! { <Options /> }.into_any(),
-        }
-    }
-}
-
 /// Keeps the open thread where the next load of this page finds it.
 fn remember_thread(session: Session, window_id: Option<u32>) {
-    if session.surface() == Surface::Options {
-        return;
-    }
     Effect::new(move |before: Option<Option<ThreadId>>| {
         let thread = session.thread_id();
         // The first run sees the draft that is there before the start.
@@ -179,28 +72,6 @@ fn remember_thread(session: Session, window_id: Option<u32>) {
             None => session.command(Command::NewChat),
         });
         on_cleanup(move || handle.remove());
-    }
-}
-
-fn stored(key: &str) -> Option<String> {
-    window().local_storage().ok().flatten()?.get_item(key).ok().flatten()
-}
-
-fn store(key: &str, value: Option<&str>) {
-    if let Some(storage) = window().local_storage().ok().flatten() {
-        let _ = match value {
-            Some(value) => storage.set_item(key, value),
-            None => storage.remove_item(key),
-        };
-    }
-}
-
-fn set_root(name: &str, value: Option<&str>) {
-    if let Some(root) = document().document_element() {
-        let _ = match value {
-            Some(value) => root.set_attribute(name, value),
-            None => root.remove_attribute(name),
-        };
     }
 }
 

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use panelot_protocol::settings::ProviderWire;
 
-use crate::i18n::Messages;
+use panelot_ui::i18n::Messages;
 
 /// A provider that needs no looking up.
 pub(crate) struct Template {

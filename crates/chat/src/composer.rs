@@ -9,12 +9,12 @@ use panelot_view::model::ConnectionState;
 use panelot_view::{Command, Focus};
 use wasm_bindgen::JsCast as _;
 
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
-use crate::options::{choice_of, choice_value};
-use crate::platform;
-use crate::session::{Part, Session};
-use crate::words;
+use panelot_ui::choice::{choice_of, choice_value};
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words;
 
 /// A draft is written this long after the last key.
 const DRAFT_SAVE_MS: u64 = 300;

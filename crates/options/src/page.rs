@@ -2,36 +2,33 @@
 
 use leptos::html;
 use leptos::prelude::*;
-use panelot_base::ConnectionId;
 use panelot_protocol::Text;
+use panelot_protocol::op::Surface;
 use panelot_protocol::settings::{
-    ConnectionView, GrantView, Language, ModelChoice, PermissionPolicy, RuleView, SettingsChange,
-    SettingsView, Theme,
+    ConnectionView, GrantView, Language, PermissionPolicy, RuleView, SettingsChange, Theme,
 };
 use panelot_view::Command;
 use panelot_view::model::{CommandKind, ConnectionState};
 
 use crate::connection::ConnectionDialog;
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
-use crate::platform;
-use crate::session::{Part, Session};
-use crate::words;
+use panelot_ui::choice::{choice_of, choice_value};
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words;
+use panelot_ui::{page, platform};
 
 /// How long "Saved" stays.
 const TOAST_MS: u64 = 2400;
 
-/// A model as the value of an option of a select box.
-pub(crate) fn choice_value(connection: &ConnectionId, model: &str) -> String {
-    format!("{connection} {model}")
-}
-
-/// The model of such a value, if it is one that the settings know.
-pub(crate) fn choice_of(settings: &SettingsView, value: &str) -> Option<ModelChoice> {
-    settings.connections.iter().find_map(|connection| {
-        let model = connection.models.iter().find(|model| choice_value(&connection.id, model) == value)?;
-        Some(ModelChoice { connection_id: connection.id.clone(), model_id: model.clone() })
-    })
+/// Builds the page.
+pub(crate) fn mount() {
+    wasm_bindgen_futures::spawn_local(async {
+        let window_id = platform::window_id().await;
+        let client = page::client_id(Surface::Options).await;
+        let begin = |session: Session| session.start(None);
+        page::mount(client, Surface::Options, window_id, begin, || view! { <Options /> }.into_any());
+    });
 }
 
 /// The page.

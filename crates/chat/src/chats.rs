@@ -9,11 +9,11 @@ use panelot_view::model::Label;
 use panelot_view::{Arrangement, Command};
 use wasm_bindgen::JsCast as _;
 
-use crate::glyph::{Glyph, chevron, glyph};
-use crate::i18n::Messages;
-use crate::platform;
-use crate::session::{Part, Session};
-use crate::words::{self, Group};
+use panelot_ui::glyph::{Glyph, chevron, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words::{self, Group};
 
 /// As many labels as the wire takes for one conversation.
 const TAGS_MAX: usize = 16;

@@ -12,11 +12,11 @@ use panelot_view::{Command, Focus};
 use wasm_bindgen::JsCast as _;
 
 use crate::entry::Parameters;
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
-use crate::platform;
-use crate::session::{Part, Session};
-use crate::words;
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words;
 
 /// Keys answer only a card that has been in sight this long: what was meant for something else must not decide.
 const KEYS_AFTER_MS: u64 = 700;

@@ -10,10 +10,10 @@ use wasm_bindgen::prelude::*;
 use web_sys::{HtmlElement, ResizeObserver};
 
 use crate::entry::EntryView;
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
-use crate::platform;
-use crate::session::{Part, Session};
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
 
 /// So close to the end, in CSS pixels, the reader counts as being there.
 const END_DISTANCE: i32 = 48;
@@ -316,5 +316,5 @@ fn copy_code(event: web_sys::MouseEvent) {
 /// The words outside of a component: the document says in which language it is.
 fn expect_messages() -> Messages {
     let tag = document().document_element().and_then(|root| root.get_attribute("lang")).unwrap_or_default();
-    Messages::new(crate::i18n::Lang::choose(panelot_protocol::settings::Language::System, &tag))
+    Messages::new(panelot_ui::i18n::Lang::choose(panelot_protocol::settings::Language::System, &tag))
 }

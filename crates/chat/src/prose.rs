@@ -9,7 +9,7 @@ use panelot_view::markdown::{Align, Block, Document, Inline, Item, Node};
 use wasm_bindgen::{JsCast as _, UnwrapThrowExt as _};
 use web_sys::{Element, Text};
 
-use crate::i18n::Messages;
+use panelot_ui::i18n::Messages;
 
 /// The drawn form of one document.
 pub struct Prose {

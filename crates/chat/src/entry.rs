@@ -9,13 +9,13 @@ use panelot_view::Command;
 use panelot_view::model::{EntryBody, EntryKey, ToolState};
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::glyph::{Glyph, chevron, glyph};
-use crate::i18n::Messages;
-use crate::platform;
 use crate::prose::Prose;
-use crate::session::{Part, Session};
-use crate::words;
+use panelot_ui::failure::Failure;
+use panelot_ui::glyph::{Glyph, chevron, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words;
 
 /// How long a copy button says that it did.
 const COPIED_MS: u64 = 2000;

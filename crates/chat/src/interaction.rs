@@ -14,11 +14,11 @@ use panelot_view::model::CommandKind;
 use serde_json::{Map, Value};
 
 use crate::approval::{Clock, focus_card};
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
-use crate::platform;
-use crate::session::{Part, Session};
-use crate::words;
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words;
 
 /// The oldest open interaction, unless a question whether a step may happen comes first.
 #[component]

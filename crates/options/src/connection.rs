@@ -8,12 +8,12 @@ use panelot_protocol::settings::{ConnectionView, IncomingKey, ModelChoice, Provi
 use panelot_view::Command;
 use panelot_view::model::{CommandKind, Verification};
 
-use crate::glyph::{Glyph, glyph};
-use crate::i18n::Messages;
-use crate::platform;
-use crate::session::{Part, Session};
 use crate::templates::{TemplatePicker, WirePicker};
-use crate::words;
+use panelot_ui::glyph::{Glyph, glyph};
+use panelot_ui::i18n::Messages;
+use panelot_ui::platform;
+use panelot_ui::session::{Part, Session};
+use panelot_ui::words;
 
 /// The fields as the person has them.
 #[derive(Clone, Copy)]
