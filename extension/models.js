@@ -24,6 +24,12 @@ export function resetModels() {
   if (loaded) module.__wbg_reset_state();
 }
 
+/** Whether the person lets the extension reach an address. Chrome grants access to a host, whatever the port. */
+globalThis.panelotMayReach = (url) => {
+  const { protocol, hostname } = new URL(url);
+  return chrome.permissions.contains({ origins: [`${protocol}//${hostname}/*`] });
+};
+
 const cancelled = new Set(); // before the module was there
 globalThis.panelotModels = {
   answer: (...args) => call("answer", args),

@@ -6,7 +6,7 @@ use panelot_base::Secret;
 use panelot_base::limits::MODEL_FIRST_BYTE_TIMEOUT_MS;
 use panelot_provider::{
     Endpoint, EndpointError, ErrorKind, ProviderError, Reason, Request, Response, Wire, explained,
-    http_error, network_error, verify,
+    http_error, network_error, stalled, verify,
 };
 
 use crate::call::{Call, CallError, Delta, Models, Probe};
@@ -59,9 +59,7 @@ impl<W: World> Client<W> {
         match select(answer, sleep).await {
             Either::Left((Ok(answer), _)) => Ok(answer),
             Either::Left((Err(error), _)) => Err(network_error(&error.0, endpoint.key())),
-            Either::Right(_) => {
-                Err(network_error(&format!("no answer within {} seconds", ms / 1000), endpoint.key()))
-            }
+            Either::Right(_) => Err(stalled(ms)),
         }
     }
 

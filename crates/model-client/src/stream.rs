@@ -5,7 +5,7 @@ use futures_util::pin_mut;
 use panelot_base::limits::{DELTA_MERGE_MS, MODEL_IDLE_TIMEOUT_MS};
 use panelot_base::{Secret, ThreadId, Timestamp};
 use panelot_provider::{
-    Decoder, ErrorKind, Progress, ProviderError, Reason, Response, StreamEvent, network_error,
+    Decoder, ErrorKind, Progress, ProviderError, Reason, Response, StreamEvent, network_error, stalled,
 };
 
 use crate::call::Delta;
@@ -46,10 +46,7 @@ impl<'a, W: World> Stream<'a, W> {
         match (broken, self.decoder.finish()) {
             // When the model's last word had arrived, a connection that breaks afterwards does not matter.
             (_, Ok(response)) => Ok(response),
-            (Some(Broken::Silence), Err(_)) => {
-                let seconds = MODEL_IDLE_TIMEOUT_MS / 1000;
-                Err(truncated(&format!("nothing came for {seconds} seconds"), key))
-            }
+            (Some(Broken::Silence), Err(_)) => Err(stalled(self.wait)),
             (Some(Broken::Network(error)), Err(decoded)) if decoded.kind == ErrorKind::Network => {
                 Err(truncated(&error.0, key))
             }
@@ -66,7 +63,7 @@ impl<'a, W: World> Stream<'a, W> {
                 Ok(None) => return None,
                 Err(broken) => return Some(broken),
             };
-            self.wait = MODEL_IDLE_TIMEOUT_MS;
+            self.wait = self.wait.min(MODEL_IDLE_TIMEOUT_MS);
             self.world.entering(self.thread);
             let progress = self.decoder.push(&chunk, &mut events);
             self.world.entering(None);

@@ -83,6 +83,14 @@ pub enum Reason {
     OriginRefused,
     /// No server answers at this address of this computer.
     NotRunning,
+    /// Nothing came for too long: before the answer, or in the middle of it.
+    Stalled,
+    /// This browser has no model of its own, or this computer cannot run it.
+    BuiltInMissing,
+    /// The browser's own model is not downloaded yet.
+    BuiltInNotDownloaded,
+    /// The browser does not let this extension reach the address: the person has not allowed it, or no longer does.
+    NoAccess,
 }
 
 /// Who has to do something about a failure.
@@ -106,7 +114,10 @@ impl ProviderError {
     #[must_use]
     pub fn new(kind: ErrorKind, reason: Option<Reason>) -> Self {
         let retryable = matches!(kind, ErrorKind::Network | ErrorKind::RateLimit | ErrorKind::Overloaded)
-            && !matches!(reason, Some(Reason::QuotaExceeded | Reason::Redirected | Reason::NotRunning));
+            && !matches!(
+                reason,
+                Some(Reason::QuotaExceeded | Reason::Redirected | Reason::NotRunning | Reason::NoAccess)
+            );
         Self {
             kind,
             reason,
@@ -130,14 +141,16 @@ impl ProviderError {
                     | Reason::ModelNotFound
                     | Reason::Redirected
                     | Reason::OriginRefused
-                    | Reason::NotRunning,
+                    | Reason::NotRunning
+                    | Reason::NoAccess
+                    | Reason::BuiltInMissing
+                    | Reason::BuiltInNotDownloaded,
                 ),
             ) => Fault::Settings,
             (_, Some(Reason::InvalidKey | Reason::PermissionDenied | Reason::QuotaExceeded))
             | (ErrorKind::Auth | ErrorKind::RateLimit, _) => Fault::Account,
-            (ErrorKind::Overloaded, _) | (_, Some(Reason::UpstreamError | Reason::ResponseFormat)) => {
-                Fault::Provider
-            }
+            (ErrorKind::Overloaded, _)
+            | (_, Some(Reason::UpstreamError | Reason::ResponseFormat | Reason::Stalled)) => Fault::Provider,
             (ErrorKind::Network, _) => Fault::Network,
             (ErrorKind::ContextTooLong | ErrorKind::ContentFilter | ErrorKind::Protocol, _) => Fault::Request,
         }

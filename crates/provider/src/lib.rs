@@ -46,4 +46,4 @@ pub use quirks::{MaxTokensField, Quirks};
 pub use registry::{CONTEXT_TOKENS_DEFAULT, KnownFacts, ModelFacts, Price, known_facts, model_facts};
 pub use request::{Effort, Message, Parameters, Part, Request, ToolCall, ToolSchema};
 pub use response::{Response, StopReason, StreamEvent, Usage};
-pub use upstream::{explained, http_error, network_error};
+pub use upstream::{NO_ACCESS, explained, http_error, network_error, stalled};

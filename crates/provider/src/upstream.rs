@@ -39,14 +39,28 @@ pub fn http_error(head: &ResponseHead, body: &[u8], key: &Secret) -> ProviderErr
     error.with_answer(head).with_said(&said, key)
 }
 
-/// No answer came, or reading one broke off; `detail` is the browser's own words.
+/// The words of a shell for an address that the browser does not let it reach; [`network_error`] knows them.
+pub const NO_ACCESS: &str = "The browser does not let this extension reach the address.";
+
+/// No answer came, or reading one broke off; `detail` is the browser's own words, or [`NO_ACCESS`].
 #[must_use]
 pub fn network_error(detail: &str, key: &Secret) -> ProviderError {
+    if detail == NO_ACCESS {
+        return ProviderError::new(ErrorKind::Network, Some(Reason::NoAccess));
+    }
     let lower = detail.to_lowercase();
     let reason = if lower.contains("redirect") { Some(Reason::Redirected) } else { None };
     let kind = if reason.is_some() { ErrorKind::Protocol } else { ErrorKind::Network };
     let mut error = ProviderError::new(kind, reason);
     error.upstream_message = upstream_text(detail, key);
+    error
+}
+
+/// Nothing came for `ms` milliseconds, where something was due.
+#[must_use]
+pub fn stalled(ms: u64) -> ProviderError {
+    let mut error = ProviderError::new(ErrorKind::Network, Some(Reason::Stalled));
+    error.upstream_message = Some(format!("nothing came for {} seconds", ms / 1000));
     error
 }
 
@@ -59,10 +73,6 @@ pub fn explained(mut error: ProviderError, endpoint: &Endpoint) -> ProviderError
         return error;
     }
     let said = error.upstream_message.as_deref().unwrap_or_default().to_lowercase();
-    // A model may take minutes to load.
-    if said.starts_with("no answer within") {
-        return error;
-    }
     let about_origin = ["origin", "cors", "cross-origin"].iter().any(|word| said.contains(word));
     let reason = match (error.kind, error.reason, error.status) {
         (_, _, Some(403)) if said.is_empty() || about_origin => Reason::OriginRefused,
@@ -194,7 +204,8 @@ impl Said {
 // for billing and limits while they mean something else.
 const PERMISSION: [&str; 6] =
     ["permission denied", "not have permission", "not authorized to", "没有权限", "无权限", "无权访问"];
-const KEY: [&str; 11] = [
+const KEY: [&str; 12] = [
+    "api key not valid",
     "invalid api key",
     "invalid x-api-key",
     "身份验证失败",
@@ -284,7 +295,9 @@ fn known_code(code: &str) -> Option<Verdict> {
         | "invalid_api_key"
         | "invalid_key"
         | "unauthorized"
-        | "unauthenticated" => (Auth, Some(Reason::InvalidKey)),
+        | "unauthenticated"
+        // LiteLLM, where only its own key lets one in, and it was another.
+        | "no_db_connection" => (Auth, Some(Reason::InvalidKey)),
         "insufficient_quota"
         | "insufficient_balance"
         | "insufficient_credit"
@@ -304,6 +317,8 @@ fn known_code(code: &str) -> Option<Verdict> {
         "model_not_found" | "unknown_model" | "model_missing" | "invalid_model" => {
             (Protocol, Some(Reason::ModelNotFound))
         }
+        "built_in_missing" => (Protocol, Some(Reason::BuiltInMissing)),
+        "built_in_not_downloaded" => (Protocol, Some(Reason::BuiltInNotDownloaded)),
         "context_length_exceeded" | "context_window_exceeded" | "exceed_context_size_error" => {
             (ContextTooLong, None)
         }
@@ -339,6 +354,9 @@ fn by_status(status: u16, said: &Said, asked_wait: bool) -> Verdict {
             _ if said.speaks_of(&CONTEXT) || status == 413 => (ContextTooLong, None),
             Some((Protocol, Some(Reason::ModelNotFound))) => (Protocol, Some(Reason::ModelNotFound)),
             _ if said.names_missing_model() => (Protocol, Some(Reason::ModelNotFound)),
+            // Gemini and LiteLLM say 400 to a key that they do not know.
+            Some((Auth, reason)) if status == 400 => (Auth, reason),
+            _ if status == 400 && said.speaks_of(&KEY) => (Auth, Some(Reason::InvalidKey)),
             _ if matches!(status, 404 | 405 | 410) => (Protocol, Some(Reason::EndpointNotFound)),
             _ if coded.is_none() && said.speaks_of(&FILTER) => (ContentFilter, None),
             _ => (Protocol, Some(Reason::InvalidRequest)),
@@ -412,15 +430,15 @@ mod tests {
     use panelot_base::Secret;
     use serde_json::{Value, json};
 
-    use super::{explained, http_date, http_error, in_stream, network_error};
+    use super::{NO_ACCESS, explained, http_date, http_error, in_stream, network_error, stalled};
     use crate::endpoint::Endpoint;
     use crate::error::ErrorKind::{
         self, Auth, ContentFilter, ContextTooLong, Network, Overloaded, Protocol, RateLimit,
     };
     use crate::error::Fault;
     use crate::error::Reason::{
-        self, EndpointNotFound, InvalidKey, InvalidRequest, ModelNotFound, NotRunning, OriginRefused,
-        PermissionDenied, QuotaExceeded, Redirected, ResponseFormat, UpstreamError,
+        self, EndpointNotFound, InvalidKey, InvalidRequest, ModelNotFound, NoAccess, NotRunning,
+        OriginRefused, PermissionDenied, QuotaExceeded, Redirected, ResponseFormat, Stalled, UpstreamError,
     };
     use crate::http::ResponseHead;
 
@@ -439,6 +457,18 @@ mod tests {
             (401, "", Auth, Some(InvalidKey)),
             (403, "", Auth, Some(PermissionDenied)),
             (402, r#"{"error":{"message":"Insufficient Balance"}}"#, RateLimit, Some(QuotaExceeded)),
+            (
+                400,
+                r#"{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}"#,
+                Auth,
+                Some(InvalidKey),
+            ),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]"#,
+                Auth,
+                Some(InvalidKey),
+            ),
             (
                 400,
                 r#"{"error":{"message":"You exceeded your current quota"}}"#,
@@ -562,6 +592,13 @@ mod tests {
             assert_eq!((told.reason, told.retryable), (reason, false), "{error}");
             assert_eq!(explained(error.clone(), &remote), error);
         }
+        for (error, reason) in [(network(NO_ACCESS), NoAccess), (stalled(120_000), Stalled)] {
+            assert_eq!(explained(error.clone(), &ollama), error);
+            assert_eq!((error.kind, error.reason), (Network, Some(reason)));
+        }
+        assert_eq!((stalled(1).retryable, network(NO_ACCESS).retryable), (true, false));
+        assert_eq!((stalled(1).fault(), network(NO_ACCESS).fault()), (Fault::Provider, Fault::Settings));
+        assert_eq!(stalled(120_000).upstream_message.as_deref(), Some("nothing came for 120 seconds"));
         let redirected = network("the server redirects to another address");
         assert_eq!((redirected.reason, redirected.retryable), (Some(Redirected), false));
         assert_eq!(redirected.fault(), Fault::Settings);

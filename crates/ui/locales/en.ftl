@@ -225,8 +225,8 @@ error-auth = The provider does not accept your key.
 error-auth-next = Check the key in the settings.
 error-permission = The provider does not let this key use the model.
 error-permission-next = Choose another model, or check your plan with the provider.
-error-not-found = The provider does not know this address or model.
-error-not-found-next = Check the address and the model in the settings.
+error-not-found = The provider knows nothing at this address.
+error-not-found-next = Check the address in the settings. For most providers it ends in /v1; the part after that is added by Panelot.
 error-model-missing = The provider does not know this model.
 error-model-missing-next = Choose another model, or check how its name is written. A local server must have loaded it first.
 error-redirected = The address sends to another one, and a key is never sent after it.
@@ -235,6 +235,14 @@ error-origin = The server on this computer refuses requests of extensions.
 error-origin-next = Ollama: set OLLAMA_ORIGINS=chrome-extension://* and start it again. LM Studio: turn on “Enable CORS” in the server's settings.
 error-not-running = No server answers at this address of this computer.
 error-not-running-next = Start it, and check the port (Ollama 11434, LM Studio 1234, llama.cpp 8080). If it runs, let it accept extensions: OLLAMA_ORIGINS=chrome-extension://* for Ollama, “Enable CORS” for LM Studio.
+error-stalled = The provider stopped answering.
+error-stalled-next = Try again. If it happens often, the provider is overloaded, or the model is too large for the computer that runs it.
+error-no-access = The browser does not let Panelot reach this address.
+error-no-access-next = Open the connection in the settings and save it again; the browser then asks for access.
+error-built-in-missing = This browser has no model of its own, or this computer cannot run it.
+error-built-in-missing-next = It takes Chrome 148 or later on a desktop, 22 GB of free space, and a graphics card with more than 4 GB or 16 GB of memory. Choose another connection.
+error-built-in-waiting = The browser’s own model is not downloaded yet.
+error-built-in-waiting-next = Open its connection in the settings and download it there.
 error-rate = The provider is limiting requests.
 error-rate-next = Wait a moment, then try again.
 error-rate-wait = Try again in {seconds} seconds.

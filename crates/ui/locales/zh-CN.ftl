@@ -223,8 +223,8 @@ error-auth = 服务商不接受你的密钥。
 error-auth-next = 请在设置中检查密钥。
 error-permission = 服务商不允许此密钥使用该模型。
 error-permission-next = 请换一个模型，或向服务商确认你的套餐。
-error-not-found = 服务商找不到这个地址或模型。
-error-not-found-next = 请在设置中检查地址和模型。
+error-not-found = 服务商的这个地址上没有接口。
+error-not-found-next = 请在设置中检查地址。多数服务商的地址以 /v1 结尾，其后的部分由 Panelot 补全。
 error-model-missing = 服务商没有这个模型。
 error-model-missing-next = 请换一个模型，或检查名称的写法。本机服务需要先加载该模型。
 error-redirected = 这个地址会跳转到别处，而密钥不会跟着发送。
@@ -233,6 +233,14 @@ error-origin = 本机上的服务拒绝了扩展的请求。
 error-origin-next = Ollama：设置 OLLAMA_ORIGINS=chrome-extension://* 后重新启动。LM Studio：在服务器设置中打开“Enable CORS”。
 error-not-running = 本机的这个地址没有服务在应答。
 error-not-running-next = 请启动服务并检查端口（Ollama 11434、LM Studio 1234、llama.cpp 8080）。如果服务已在运行，请允许扩展访问：Ollama 设置 OLLAMA_ORIGINS=chrome-extension://*，LM Studio 打开“Enable CORS”。
+error-stalled = 服务商停止了应答。
+error-stalled-next = 请重试。若经常发生，可能是服务商负载过高，或模型对运行它的电脑来说太大。
+error-no-access = 浏览器不允许 Panelot 访问这个地址。
+error-no-access-next = 请在设置中打开该连接并重新保存，浏览器会询问是否允许访问。
+error-built-in-missing = 此浏览器没有内置模型，或这台电脑无法运行它。
+error-built-in-missing-next = 需要桌面版 Chrome 148 或更高版本、22 GB 可用空间，以及显存超过 4 GB 的显卡或 16 GB 内存。请改用其他连接。
+error-built-in-waiting = 浏览器的内置模型尚未下载。
+error-built-in-waiting-next = 请在设置中打开该连接并下载模型。
 error-rate = 服务商正在限制请求频率。
 error-rate-next = 请稍候再试。
 error-rate-wait = 请在 {seconds} 秒后再试。

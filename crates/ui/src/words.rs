@@ -93,14 +93,21 @@ fn engine_cause(t: Messages, code: ErrorCode) -> Cause {
 
 fn provider_words(t: Messages, provider: &Value) -> ErrorWords {
     let text = |name: &str| provider.get(name).and_then(Value::as_str);
-    let cause = provider_cause(t, text("kind").unwrap_or_default(), text("reason").unwrap_or_default());
-    let wait = provider.get("retryAfterMs").and_then(Value::as_u64).filter(|_| cause.retry);
     let status = provider.get("status").and_then(Value::as_u64);
+    let busy = matches!(status, Some(503 | 529))
+        || text("upstreamCode").is_some_and(|code| code.to_lowercase().contains("overload"));
+    let reason = text("reason").filter(|reason| !(busy && *reason == "upstream_error"));
+    let cause = provider_cause(t, text("kind").unwrap_or_default(), reason.unwrap_or_default());
+    let wait = provider.get("retryAfterMs").and_then(Value::as_u64).filter(|_| cause.retry);
+    // The words of the browser are not the provider's, and say less than ours.
+    let browsers = text("reason") == Some("redirected") || text("kind") == Some("network");
+    let browsers = browsers && text("reason") != Some("stalled");
     let said = match (text("upstreamMessage").filter(|said| !said.trim().is_empty()), status) {
+        (Some(_), None) if browsers => None,
+        (Some(said), None | Some(200..300)) => Some(clip(said, 600)),
         (Some(said), Some(status)) => Some(format!("{} (HTTP {status})", clip(said, 600))),
-        (Some(said), None) => Some(clip(said, 600)),
+        (None, None | Some(200..300)) => None,
         (None, Some(status)) => Some(format!("HTTP {status}")),
-        (None, None) => None,
     };
     ErrorWords {
         title: cause.title,
@@ -124,6 +131,12 @@ fn provider_cause(t: Messages, kind: &str, reason: &str) -> Cause {
         (_, "redirected") => (t.error_redirected(), t.error_redirected_next(), true, true),
         (_, "origin_refused") => (t.error_origin(), t.error_origin_next(), true, true),
         (_, "not_running") => (t.error_not_running(), t.error_not_running_next(), true, true),
+        (_, "built_in_missing") => (t.error_built_in_missing(), t.error_built_in_missing_next(), true, false),
+        (_, "built_in_not_downloaded") => {
+            (t.error_built_in_waiting(), t.error_built_in_waiting_next(), true, true)
+        }
+        (_, "no_access") => (t.error_no_access(), t.error_no_access_next(), true, true),
+        (_, "stalled") => (t.error_stalled(), t.error_stalled_next(), false, true),
         (_, "invalid_request") => (t.error_invalid(), t.error_invalid_next(), true, true),
         (_, "truncated") => (t.error_broken_stream(), t.error_broken_stream_next(), false, true),
         (_, "upstream_error") => (t.error_server(), t.error_server_next(), false, true),
@@ -482,6 +495,15 @@ mod tests {
         assert_eq!((words.title, words.settings), (T.error_auth(), true));
         assert_eq!(words.said.as_deref(), Some("bad key (HTTP 401)"));
 
+        let busy = json!({"kind": "overloaded", "reason": "upstream_error", "status": 200, "upstreamMessage": "Busy",
+            "upstreamCode": "overloaded_error"});
+        let words = error_words(T, ErrorCode::ProviderError, "x", Some(&busy));
+        assert_eq!((words.title, words.said.as_deref()), (T.error_overloaded(), Some("Busy")));
+        let failed = json!({"kind": "overloaded", "reason": "upstream_error", "status": 500});
+        assert_eq!(error_words(T, ErrorCode::ProviderError, "x", Some(&failed)).title, T.error_server());
+        let unreachable = json!({"kind": "network", "upstreamMessage": "network error: Failed to fetch"});
+        assert_eq!(error_words(T, ErrorCode::ProviderError, "x", Some(&unreachable)).said, None);
+
         let limited = json!({"kind": "rate_limit", "retryAfterMs": 2500, "status": 429});
         let words = error_words(T, ErrorCode::ProviderError, "x", Some(&limited));
         assert_eq!((words.next.as_str(), words.retry), ("Try again in 3 seconds.", true));
@@ -506,6 +528,10 @@ mod tests {
             "redirected",
             "origin_refused",
             "not_running",
+            "stalled",
+            "no_access",
+            "built_in_missing",
+            "built_in_not_downloaded",
         ] {
             let words = error_words(
                 T,

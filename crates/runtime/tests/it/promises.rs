@@ -393,6 +393,8 @@ fn a_model_that_falls_silent_is_given_up() {
         assert_eq!(texts(&snapshot).len(), said, "{snapshot}");
         let notice = snapshot["items"].as_array().unwrap().last().unwrap()["body"].clone();
         assert_eq!((&notice["kind"], &notice["notice"]), (&json!("system_notice"), &json!("modelError")));
+        let expected = if said == 1 && requests == 1 { "invalid_request" } else { "stalled" };
+        assert_eq!(notice["details"]["provider"]["reason"], expected, "{notice}");
     }
 }
 
