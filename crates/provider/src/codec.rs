@@ -11,7 +11,7 @@ use crate::error::ProviderError;
 use crate::http::{HttpRequest, ResponseHead};
 use crate::models::{ListedModel, read_list};
 use crate::request::Request;
-use crate::{anthropic, openai, responses};
+use crate::{anthropic, built_in, openai, responses};
 
 /// A protocol that providers speak. Stored with a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
@@ -24,6 +24,8 @@ pub enum Wire {
     Anthropic,
     /// OpenAI's Responses.
     Responses,
+    /// The model that is built into the browser.
+    BuiltIn,
 }
 
 impl Wire {
@@ -34,6 +36,7 @@ impl Wire {
             Self::Openai => openai::encode(request, endpoint),
             Self::Anthropic => anthropic::encode(request, endpoint),
             Self::Responses => responses::encode(request, endpoint),
+            Self::BuiltIn => built_in::encode(request),
         }
     }
 
@@ -45,6 +48,7 @@ impl Wire {
             Self::Openai => Frames::Openai(openai::Frames::default()),
             Self::Anthropic => Frames::Anthropic(anthropic::Frames::default()),
             Self::Responses => Frames::Responses(responses::Frames::default()),
+            Self::BuiltIn => Frames::BuiltIn(built_in::Frames::default()),
         };
         Decoder::new(frames, head, endpoint.key())
     }
@@ -52,7 +56,11 @@ impl Wire {
     /// The request for the endpoint's models.
     #[must_use]
     pub fn list_models(self, endpoint: &Endpoint) -> HttpRequest {
-        endpoint.get("/models", self.auth())
+        match self {
+            Self::BuiltIn => built_in::list(),
+            Self::Anthropic => endpoint.get("/models", Auth::Anthropic),
+            Self::Openai | Self::Responses => endpoint.get("/models", Auth::Bearer),
+        }
     }
 
     /// The names in the answer to [`Wire::list_models`], in the provider's order, without repeats.
@@ -80,13 +88,6 @@ impl Wire {
         endpoint: &Endpoint,
     ) -> Result<Vec<ListedModel>, ProviderError> {
         read_list(head, body, endpoint.key())
-    }
-
-    const fn auth(self) -> Auth {
-        match self {
-            Self::Openai | Self::Responses => Auth::Bearer,
-            Self::Anthropic => Auth::Anthropic,
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::offered::Offered;
 use crate::request::Request;
 use crate::response::{Response, StopReason, StreamEvent};
 use crate::sse::{Event, Parser};
-use crate::{anthropic, openai, responses, surrogates};
+use crate::{anthropic, built_in, openai, responses, surrogates};
 
 /// Bytes of a body that is no answer which are kept to show to the person.
 const EXCERPT_BYTES: usize = 8 * 1024;
@@ -49,6 +49,7 @@ pub(crate) enum Frames {
     Openai(openai::Frames),
     Anthropic(anthropic::Frames),
     Responses(responses::Frames),
+    BuiltIn(built_in::Frames),
 }
 
 impl Frames {
@@ -57,6 +58,7 @@ impl Frames {
             Self::Openai(frames) => &mut frames.gathered,
             Self::Anthropic(frames) => &mut frames.gathered,
             Self::Responses(frames) => &mut frames.gathered,
+            Self::BuiltIn(frames) => &mut frames.gathered,
         }
     }
 
@@ -70,6 +72,7 @@ impl Frames {
             Self::Openai(frames) => frames.frame(answer, object, events),
             Self::Anthropic(frames) => frames.frame(answer, object, events),
             Self::Responses(frames) => frames.frame(answer, object, events),
+            Self::BuiltIn(frames) => frames.frame(answer, object, events),
         }
     }
 
@@ -79,6 +82,7 @@ impl Frames {
             Self::Openai(frames) => frames.ending(answer),
             Self::Anthropic(frames) => frames.ending(answer),
             Self::Responses(frames) => frames.ending(answer),
+            Self::BuiltIn(frames) => frames.ending(answer),
         }
     }
 }
@@ -131,6 +135,9 @@ impl Decoder {
     #[must_use]
     pub fn for_request(mut self, request: &Request) -> Self {
         self.offered = Offered::of(request);
+        if let Frames::BuiltIn(frames) = &mut self.frames {
+            frames.expect(request);
+        }
         self
     }
 

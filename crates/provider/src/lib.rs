@@ -6,6 +6,7 @@
 
 mod answer;
 mod anthropic;
+mod built_in;
 mod codec;
 mod decode;
 mod endpoint;

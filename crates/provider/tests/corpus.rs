@@ -51,9 +51,12 @@ struct Case {
 fn cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut cases = Vec::new();
-    for (folder, wire) in
-        [("openai", Wire::Openai), ("anthropic", Wire::Anthropic), ("responses", Wire::Responses)]
-    {
+    for (folder, wire) in [
+        ("openai", Wire::Openai),
+        ("anthropic", Wire::Anthropic),
+        ("responses", Wire::Responses),
+        ("built_in", Wire::BuiltIn),
+    ] {
         let mut files: Vec<PathBuf> =
             fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|path| path.extension().is_some_and(|end| end == "sse"));
