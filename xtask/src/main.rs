@@ -13,6 +13,7 @@ mod browser;
 mod build;
 mod ci;
 mod fuzz;
+mod interop;
 mod package;
 mod process;
 mod project;
@@ -81,6 +82,12 @@ const COMMANDS: &[Command] = &[
         arguments: "openai|anthropic|responses|sse [--minutes N]",
         purpose: "feed a decoder whatever libFuzzer finds, and check what must always hold",
         run: fuzz::command,
+    },
+    Command {
+        name: "interop",
+        arguments: "[--gguf FILE]",
+        purpose: "try the extension against LiteLLM's proxy, and llama.cpp with the model of a file",
+        run: interop::command,
     },
     Command {
         name: "bench",

@@ -30,7 +30,7 @@ pub(crate) fn screenshots(arguments: &[String]) -> Result<()> {
 }
 
 /// A node script with a browser, a test build and the testkit at hand.
-fn script(path: &str) -> Result<Command> {
+pub(crate) fn script(path: &str) -> Result<Command> {
     let browser = browser::ensure()?;
     let extension = build::build_extension(BuildKind::TEST)?;
     project::say("building the scripted model server and the sample site");
