@@ -64,6 +64,23 @@ pub enum Write {
         /// The credential.
         secret: Secret,
     },
+    /// Protect the sealing key by a passphrase, or by another one. Where there was none before, the sealing key is a new
+    /// one and every credential is sealed anew with it.
+    Protect {
+        /// Salt of the new passphrase's key.
+        salt: String,
+        /// How often PBKDF2 was iterated for it.
+        iterations: u32,
+        /// The key that the new passphrase gives: base64 of 32 bytes.
+        key: Secret,
+        /// The key that the present passphrase gives, where there is one.
+        current: Option<Secret>,
+    },
+    /// Have the browser keep the sealing key again, without a passphrase.
+    Unprotect {
+        /// The key that the present passphrase gives.
+        current: Secret,
+    },
 }
 
 /// One atomic read-write transaction: every precondition holds and every write is made, or nothing happens.

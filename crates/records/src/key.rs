@@ -146,6 +146,12 @@ impl Key {
         Self::new(Table::Settings, ["global".into()])
     }
 
+    /// The key of the record that says how credentials are protected. It lies among the single records.
+    #[must_use]
+    pub fn vault() -> Self {
+        Self::new(Table::Settings, ["vault".into()])
+    }
+
     /// The key of an unsent message: of a thread, or of the thread that does not exist yet. It lies among the single
     /// records.
     #[must_use]

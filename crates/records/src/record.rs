@@ -2,7 +2,7 @@
 
 use panelot_base::json::{FromJson, ToJson, Value};
 
-use crate::settings::{Connection, Draft, Grant, Rule, SealedSecret, Settings};
+use crate::settings::{Connection, Draft, Grant, Rule, SealedSecret, Settings, Vault};
 use crate::{Approval, Environment, Key, Node, Receipt, Run, Table, Thread};
 
 /// The version of the record bodies that this code writes. A row of an older version is brought up on reading.
@@ -60,6 +60,8 @@ pub enum Record {
     Settings(Settings),
     /// A conversation.
     Thread(Thread),
+    /// How the sealing key is protected.
+    Vault(Vault),
 }
 
 macro_rules! from_record {
@@ -84,6 +86,7 @@ from_record!(
     Secret(SealedSecret),
     Settings(Settings),
     Thread(Thread),
+    Vault(Vault),
 );
 
 impl Environment {
@@ -114,6 +117,7 @@ impl Record {
             Self::Secret(it) => Key::secret(&it.connection),
             Self::Settings(_) => Key::settings(),
             Self::Thread(it) => Key::thread(&it.id),
+            Self::Vault(_) => Key::vault(),
         }
     }
 
@@ -132,7 +136,8 @@ impl Record {
             | Self::Node(_)
             | Self::Receipt(_)
             | Self::Rule(_)
-            | Self::Secret(_) => 0,
+            | Self::Secret(_)
+            | Self::Vault(_) => 0,
         }
     }
 
@@ -152,6 +157,7 @@ impl Record {
             Self::Secret(it) => it.to_json(),
             Self::Settings(it) => it.to_json(),
             Self::Thread(it) => it.to_json(),
+            Self::Vault(it) => it.to_json(),
         };
         Row { version: RECORD_VERSION, revision: self.revision(), json: json.to_string() }
     }
@@ -177,6 +183,7 @@ impl Record {
             Table::Runs => parse::<Run>(json),
             Table::Secrets => parse::<SealedSecret>(json),
             Table::Settings if *key == Key::settings() => parse::<Settings>(json),
+            Table::Settings if *key == Key::vault() => parse::<Vault>(json),
             Table::Settings => parse::<Draft>(json),
             Table::Threads => parse::<Thread>(json),
         }

@@ -86,6 +86,23 @@ pub struct SealedSecret {
     pub sealed: String,
 }
 
+/// How the key that seals all credentials is kept once the person has set a passphrase: encrypted with a key that only the
+/// passphrase gives. Without this record that key is one that the browser keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub struct Vault {
+    /// Names the sealing key; it stays when the passphrase changes.
+    pub id: String,
+    /// Salt of PBKDF2-SHA-256, base64 of 16 bytes.
+    pub salt: String,
+    /// Its iterations.
+    pub iterations: u32,
+    /// Initialisation vector of AES-256-GCM, base64.
+    pub iv: String,
+    /// The encrypted sealing key with its tag, base64.
+    pub wrapped: String,
+}
+
 /// A saved permission rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]

@@ -12,7 +12,7 @@ mod store;
 #[cfg(all(test, target_arch = "wasm32"))]
 mod tests;
 
-pub use seal::WebSealer;
+pub use seal::WebCipher;
 pub use store::{IndexedDbStore, TableReads};
 
 /// The name of the database in the extension's origin.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use js_sys::{Array, Object, Reflect};
 use panelot_base::SortedSet;
 use panelot_records::{Commit, Durability, Expected, Key, Precondition, SCHEMA_VERSION, Scan, Table};
-use panelot_store::{Change, CommitError, Prepared, ReadRecord, Store, StoreError, prepare};
+use panelot_store::{Change, CommitError, Prepared, ReadRecord, Sealer, Store, StoreError, prepare};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{
@@ -17,7 +17,7 @@ use web_sys::{
 use crate::event::{Completion, Failure, Handler, Outcome, finished};
 use crate::open::{is_current, open};
 use crate::row::{key_from_js, key_to_js, range, record, revision_of, row_to_js};
-use crate::seal::WebSealer;
+use crate::seal::{KEYS, WebCipher};
 
 #[wasm_bindgen]
 extern "C" {
@@ -107,7 +107,7 @@ pub type TableReads = Vec<(Table, Vec<ReadRecord>)>;
 /// Records in IndexedDB.
 pub struct IndexedDbStore {
     pub(crate) connection: Rc<Connection>,
-    sealer: WebSealer,
+    sealer: Sealer<WebCipher>,
 }
 
 impl IndexedDbStore {
@@ -118,7 +118,7 @@ impl IndexedDbStore {
     /// it is, the database is left as it was found.
     pub async fn open(name: &str) -> Result<Self, StoreError> {
         let connection = Rc::new(Connection::new(open(name, SCHEMA_VERSION).await?));
-        Ok(Self { sealer: WebSealer::new(Rc::clone(&connection)), connection })
+        Ok(Self::over(connection))
     }
 
     /// Takes over the connection that the extension's `prefetch.js` opened, with the records of each table that it read:
@@ -133,7 +133,12 @@ impl IndexedDbStore {
         }
         let reads = reads?;
         let connection = Rc::new(Connection::new(database));
-        Some((Self { sealer: WebSealer::new(Rc::clone(&connection)), connection }, reads))
+        Some((Self::over(connection), reads))
+    }
+
+    fn over(connection: Rc<Connection>) -> Self {
+        let sealer = Sealer::new(WebCipher::new(Rc::clone(&connection)));
+        Self { connection, sealer }
     }
 
     fn begin_read(&self, table: Table) -> Result<IdbObjectStore, StoreError> {
@@ -143,9 +148,9 @@ impl IndexedDbStore {
 }
 
 impl Store for IndexedDbStore {
-    type Sealer = WebSealer;
+    type Cipher = WebCipher;
 
-    fn sealer(&self) -> &WebSealer {
+    fn sealer(&self) -> &Sealer<WebCipher> {
         &self.sealer
     }
 
@@ -153,7 +158,7 @@ impl Store for IndexedDbStore {
         if commit.is_empty() {
             return Ok(());
         }
-        let prepared = prepare(commit, &self.sealer).await?;
+        let prepared = prepare(commit, self).await?;
         // From here to `end` nothing is awaited: the transaction would commit what it has so far.
         let transaction = self
             .connection
@@ -161,7 +166,7 @@ impl Store for IndexedDbStore {
             .map_err(|error| CommitError::Unavailable(error.to_string()))?;
         let completion = Completion::listen(&transaction);
         let conflict = Rc::new(RefCell::new(None));
-        let issued = issue(&transaction, &prepared, &conflict);
+        let issued = issue(&transaction, &prepared, self.sealer.cipher(), &conflict);
         if issued.is_err() {
             // Half of a commit must not be committed. It fails only where the transaction is over already.
             let _ = transaction.abort();
@@ -220,8 +225,10 @@ fn reads(prefetched: &JsValue) -> Option<TableReads> {
 /// The object stores that a commit touches.
 fn tables(prepared: &Prepared) -> Vec<&'static str> {
     let checked = prepared.preconditions.iter().map(|it| it.key.table);
-    let all: SortedSet<Table> = checked.chain(prepared.changes.iter().map(Change::table)).collect();
-    all.into_iter().map(Table::name).collect()
+    let changed = prepared.changes.iter().filter_map(Change::table);
+    let all: SortedSet<Table> = checked.chain(changed).collect();
+    let key = prepared.changes.iter().any(|change| change.table().is_none());
+    all.into_iter().map(Table::name).chain(key.then_some(KEYS)).collect()
 }
 
 /// Makes every request of a commit. The checks come first, and requests are carried out in order, so that each check
@@ -229,6 +236,7 @@ fn tables(prepared: &Prepared) -> Vec<&'static str> {
 fn issue(
     transaction: &IdbTransaction,
     prepared: &Prepared,
+    cipher: &WebCipher,
     conflict: &Rc<RefCell<Option<Key>>>,
 ) -> Result<Vec<Handler>, Failure> {
     let failed = |error: JsValue| Failure::of(&error);
@@ -239,13 +247,15 @@ fn issue(
         checks.push(check(&request, transaction, precondition, conflict));
     }
     for change in &prepared.changes {
-        let store = transaction.object_store(change.table().name()).map_err(failed)?;
+        let store = transaction.object_store(change.table().map_or(KEYS, Table::name)).map_err(failed)?;
         match change {
             Change::Put(key, row) => store.put_with_key(&row_to_js(row), &key_to_js(key)).map_err(failed)?,
             Change::Delete(key) => store.delete(&key_to_js(key)).map_err(failed)?,
             Change::DeleteOfThread(table, thread) => {
                 store.delete(&range(&Scan::of_thread(*table, thread))?).map_err(failed)?
             }
+            Change::ForgetDeviceKey => WebCipher::forget(&store).map_err(failed)?,
+            Change::KeepDeviceKey => cipher.keep_handed(&store).map_err(failed)?,
         };
     }
     Ok(checks)

@@ -79,7 +79,10 @@ cases! { $
         a_sealed_secret_opens_for_no_other_connection,
         a_changed_secret_does_not_open,
         a_failed_commit_seals_nothing,
-        a_secret_is_replaced_deleted_and_kept_across_reopening;
+        a_secret_is_replaced_deleted_and_kept_across_reopening,
+        a_passphrase_locks_what_was_sealed_before_it_and_what_is_sealed_after,
+        another_passphrase_takes_the_place_of_the_first_and_its_removal_opens_all,
+        a_change_of_the_passphrase_that_fails_leaves_the_old_one;
     heads:
         a_thread_that_is_absent_or_deleted_has_no_head,
         a_head_holds_the_open_runs_in_order_and_their_approvals,

@@ -86,5 +86,19 @@ impl HeadError {
 
 /// Why a credential cannot be sealed or opened. Never carries anything of the credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the credential cannot be sealed or opened: {0}")]
-pub struct SealError(pub String);
+pub enum SealError {
+    /// The credentials are protected by a passphrase that was not given in this browser session.
+    #[error("the keys are locked by a passphrase")]
+    Locked,
+    /// The passphrase is not the one that protects the credentials.
+    #[error("this is not the passphrase")]
+    WrongPassphrase,
+    /// It was changed, or belongs to something else or to another key; a cipher cannot tell these apart.
+    #[error(
+        "the credential cannot be opened: it was changed, or belongs to another connection or another key"
+    )]
+    Changed,
+    /// The cipher or its key is not available.
+    #[error("the credential cannot be sealed or opened: {0}")]
+    Failed(String),
+}

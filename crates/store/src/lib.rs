@@ -16,5 +16,5 @@ pub use error::{CommitError, HeadError, SealError, StoreError};
 pub use head::PathPage;
 pub use memory::MemoryStore;
 pub use prepare::{Change, Prepared, prepare};
-pub use seal::{Sealer, TestSealer};
+pub use seal::{Cipher, KEY_BYTES, Sealed, Sealer, TestCipher};
 pub use store::{ReadRecord, Store};

@@ -9,7 +9,7 @@ use panelot_records::{Commit, Expected, Key, KeyPart, Precondition, Record, Row,
 
 use crate::error::{CommitError, StoreError};
 use crate::prepare::{Change, prepare};
-use crate::seal::{Sealer as _, TestSealer};
+use crate::seal::{Sealer, TestCipher};
 use crate::store::{ReadRecord, Store};
 
 /// Where a row lies: its table, and its key as bytes whose order is IndexedDB's. Texts are ordered there by UTF-16 code
@@ -92,16 +92,29 @@ struct Fault {
 }
 
 /// Rows in a map. Clones that are made by [`MemoryStore::reopen`] share them, as two openings of one database do.
-#[derive(Debug, Default)]
 pub struct MemoryStore {
     rows: Rc<RefCell<BTreeMap<Place, (Key, Held)>>>,
     /// Records are kept as they are.
     keeps_records: bool,
-    sealer: TestSealer,
+    sealer: Sealer<TestCipher>,
     transactions: Cell<u64>,
     commits: Cell<u64>,
     faults: RefCell<BTreeMap<u64, Fault>>,
     reads_fail: RefCell<Option<StoreError>>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self {
+            rows: Rc::default(),
+            keeps_records: false,
+            sealer: Sealer::new(TestCipher::default()),
+            transactions: Cell::default(),
+            commits: Cell::default(),
+            faults: RefCell::default(),
+            reads_fail: RefCell::default(),
+        }
+    }
 }
 
 impl MemoryStore {
@@ -121,7 +134,12 @@ impl MemoryStore {
     /// The same data, opened anew: what a worker finds after its predecessor died. Counters and faults start afresh.
     #[must_use]
     pub fn reopen(&self) -> Self {
-        Self { rows: Rc::clone(&self.rows), keeps_records: self.keeps_records, ..Self::default() }
+        Self {
+            rows: Rc::clone(&self.rows),
+            keeps_records: self.keeps_records,
+            sealer: Sealer::new(self.sealer.cipher().clone()),
+            ..Self::default()
+        }
     }
 
     /// Non-empty commits that this store was asked to apply so far, the refused ones included.
@@ -186,6 +204,8 @@ impl MemoryStore {
                 self.rows.borrow_mut().remove(&place(key.table, &key.parts));
             }
             Change::DeleteOfThread(table, thread) => self.delete_of_thread(table, &thread),
+            Change::ForgetDeviceKey => self.sealer.cipher().forget(),
+            Change::KeepDeviceKey => self.sealer.cipher().keep_handed(),
         }
     }
 
@@ -210,9 +230,9 @@ impl MemoryStore {
                 }
                 Write::Delete(key) => self.change(Change::Delete(key)),
                 Write::DeleteOfThread { table, thread } => self.delete_of_thread(table, &thread),
-                Write::Seal { connection, secret } => {
-                    let record = Record::from(self.sealer.seal(&connection, &secret).await?);
-                    self.hold(record.key(), Held::Record(Box::new(record)));
+                sealing => {
+                    let commit = Commit { writes: vec![sealing], ..Commit::default() };
+                    prepare(commit, self).await?.changes.into_iter().for_each(|change| self.change(change));
                 }
             }
         }
@@ -228,9 +248,9 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    type Sealer = TestSealer;
+    type Cipher = TestCipher;
 
-    fn sealer(&self) -> &TestSealer {
+    fn sealer(&self) -> &Sealer<TestCipher> {
         &self.sealer
     }
 
@@ -245,7 +265,7 @@ impl Store for MemoryStore {
             self.check(&commit.preconditions)?;
             return self.keep(commit.writes).await;
         }
-        let prepared = prepare(commit, &self.sealer).await?;
+        let prepared = prepare(commit, self).await?;
         if let Some(Fault { error, applied: false }) = fault {
             return Err(error);
         }

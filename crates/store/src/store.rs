@@ -1,11 +1,11 @@
 //! The one interface to what is stored.
 
 use panelot_base::{ConnectionId, Secret, ThreadId};
-use panelot_records::{Commit, Key, Record, RecordError, Scan, ThreadHead};
+use panelot_records::{Commit, Key, Record, RecordError, Scan, SealedSecret, Table, ThreadHead, Vault};
 
 use crate::error::{CommitError, HeadError, StoreError};
 use crate::head::{self, PathPage};
-use crate::seal::Sealer;
+use crate::seal::{Cipher, Sealer};
 
 /// A record as it was read: a row that cannot be read is an error of that row only.
 pub type ReadRecord = Result<Record, RecordError>;
@@ -16,11 +16,11 @@ pub type ReadRecord = Result<Record, RecordError>;
     reason = "every driver runs on one thread, so nobody needs these futures to be Send"
 )]
 pub trait Store {
-    /// What seals this store's credentials.
-    type Sealer: Sealer;
+    /// What encrypts this store's credentials.
+    type Cipher: Cipher;
 
     /// The sealer of this store.
-    fn sealer(&self) -> &Self::Sealer;
+    fn sealer(&self) -> &Sealer<Self::Cipher>;
 
     /// Applies a commit: every precondition holds and every write is made, in order, or nothing happens.
     /// An empty commit succeeds without a transaction.
@@ -69,10 +69,38 @@ pub trait Store {
     /// cannot be read, else a failure of the store.
     async fn secret(&self, connection: &ConnectionId) -> Result<Option<Secret>, StoreError> {
         match self.get(&Key::secret(connection)).await? {
-            Some(Ok(Record::Secret(sealed))) => Ok(Some(self.sealer().open(&sealed).await?)),
+            Some(Ok(Record::Secret(sealed))) => {
+                let vault = self.vault().await?;
+                Ok(Some(self.sealer().open(vault.as_ref(), &sealed).await?))
+            }
             Some(Err(error)) => Err(error.into()),
             // A row of the table of secrets is read as a secret or as an error, never as another record.
             Some(Ok(_)) | None => Ok(None),
         }
+    }
+
+    /// How the credentials are protected; `None` while no passphrase is set.
+    ///
+    /// # Errors
+    /// [`StoreError::Record`] when its row cannot be read, else a failure of the store.
+    async fn vault(&self) -> Result<Option<Vault>, StoreError> {
+        match self.get(&Key::vault()).await? {
+            Some(Ok(Record::Vault(vault))) => Ok(Some(vault)),
+            Some(Err(error)) => Err(error.into()),
+            Some(Ok(_)) | None => Ok(None),
+        }
+    }
+
+    /// All credentials that can be read, sealed as they are.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    async fn sealed_secrets(&self) -> Result<Vec<SealedSecret>, StoreError> {
+        let read = self.scan(&Scan::table(Table::Secrets)).await?;
+        let secret = |read| match read {
+            Ok(Record::Secret(sealed)) => Some(sealed),
+            _ => None,
+        };
+        Ok(read.into_iter().filter_map(secret).collect())
     }
 }

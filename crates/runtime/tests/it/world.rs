@@ -14,7 +14,7 @@ use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
 use panelot_provider::{HttpRequest, ResponseHead};
 use panelot_records::{Commit, Key, Response, Scan};
 use panelot_runtime::{BootFacts, Browser, Ports, Runtime, StepTask, read_boot};
-use panelot_store::{CommitError, MemoryStore, ReadRecord, Store, StoreError, TestSealer};
+use panelot_store::{CommitError, MemoryStore, ReadRecord, Sealer, Store, StoreError, TestCipher};
 use panelot_tools::{
     Command, Failure, FailureKind, HostAccess, Reach, Report, TabFacts, Target, TargetError, TargetFacts,
     TargetKind,
@@ -216,9 +216,9 @@ struct WorldStore {
 }
 
 impl Store for WorldStore {
-    type Sealer = TestSealer;
+    type Cipher = TestCipher;
 
-    fn sealer(&self) -> &TestSealer {
+    fn sealer(&self) -> &Sealer<TestCipher> {
         self.inner.sealer()
     }
     async fn apply(&self, commit: Commit) -> Result<(), CommitError> {
