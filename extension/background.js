@@ -1,6 +1,6 @@
 // Panelot's service worker: registers every listener in the first turn (Chrome delivers the waking event
 // to no other), starts the engine's wasm once, hands it the events in order, and replaces a trapped instance.
-// The module exports start(bootJson, prefetched), a promise, with {quarantined: [threadId], epoch, session, language} and
+// The module exports start(bootJson, prefetched), a promise, with {quarantined: [threadId], epoch, session, language, unlocked?} and
 // what prefetch.js read, and deliver(kind, args). Kinds are the names in EVENTS, "runtime.onConnect" [port],
 // "port.onMessage" [port, message] and "port.onDisconnect" [port]. The module adds no listener of its own, for Chrome
 // swallows what one throws.
@@ -68,11 +68,11 @@ function deliver(kind, args) {
 }
 
 async function facts() {
-  const { counted, epoch, session } = await (enlisted ?? enlist(TRAPS_KEY));
+  const { counted, epoch, session, unlocked } = await (enlisted ?? enlist(TRAPS_KEY));
   enlisted = null;
   traps ??= counted;
   const quarantined = Object.keys(traps).filter((id) => traps[id] >= TRAPS_TO_QUARANTINE);
-  return JSON.stringify({ quarantined, epoch, session, language: chrome.i18n.getUILanguage() });
+  return JSON.stringify({ quarantined, epoch, session, language: chrome.i18n.getUILanguage(), unlocked });
 }
 
 async function boot() {

@@ -6,17 +6,18 @@ const PATIENCE_MS = 2_000; // an upgrade that is still under way elsewhere must 
 
 const EPOCH_KEY = "panelot_engine_stream_epoch"; // in storage.session: how many instances this browser session has had
 const SESSION_KEY = "panelot_browser_session"; // there too: its random name
+const UNLOCKED_KEY = "panelot_unlocked"; // there too: what unlocks the keys while a passphrase protects them
 
 /**
  * Counts this instance, and reads what the session has stored under `trapsKey`. The count goes off to the storage before
  * anything is said to a view, and is not waited for.
  */
 export async function enlist(trapsKey) {
-  const stored = await chrome.storage.session.get([trapsKey, EPOCH_KEY, SESSION_KEY]);
+  const stored = await chrome.storage.session.get([trapsKey, EPOCH_KEY, SESSION_KEY, UNLOCKED_KEY]);
   const epoch = (stored[EPOCH_KEY] ?? 0) + 1;
   const session = stored[SESSION_KEY] ?? crypto.randomUUID();
   chrome.storage.session.set({ [EPOCH_KEY]: epoch, [SESSION_KEY]: session }).catch(console.error);
-  return { counted: stored[trapsKey] ?? {}, epoch, session };
+  return { counted: stored[trapsKey] ?? {}, epoch, session, unlocked: stored[UNLOCKED_KEY] };
 }
 
 /** @returns {Promise<{database: IDBDatabase, tables: [string, IDBValidKey[], unknown[]][]} | undefined>} */

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use panelot_base::limits::ALARM_MIN_MS;
-use panelot_base::{ThreadId, Timestamp};
+use panelot_base::{Secret, ThreadId, Timestamp};
 use panelot_chrome::PortId;
-use panelot_chrome::{Chrome, Clock, Ports as ChromePorts, alarms, runtime};
+use panelot_chrome::{Chrome, Clock, Ports as ChromePorts, alarms, runtime, storage};
 use panelot_chrome::{Gateway, Lookup};
 use panelot_engine::{ConnectionHandle, TargetLookup};
 use panelot_runtime::{Browser, Ports, StepTask};
@@ -20,6 +20,9 @@ use crate::models::ModelsModule;
 
 /// The alarm that wakes a sleeping worker for the next deadline.
 pub(crate) const ALARM: &str = "panelot-wake";
+
+/// In `storage.session`, which is memory and closed to content scripts: what unlocks the credentials. `prefetch.js` reads it.
+const UNLOCKED_KEY: &str = "panelot_unlocked";
 
 #[wasm_bindgen]
 extern "C" {
@@ -138,6 +141,20 @@ impl Ports for Shell {
             };
             if let Err(error) = set {
                 log(&format!("the wake-up cannot be set: {error}"));
+            }
+        });
+    }
+
+    fn keep_session_key(&self, key: Option<Secret>) {
+        web::spawn(async move {
+            let kept = match key {
+                Some(key) => {
+                    storage::set(&Chrome, storage::Area::Session, UNLOCKED_KEY, key.expose().into()).await
+                }
+                None => storage::remove(&Chrome, storage::Area::Session, UNLOCKED_KEY).await,
+            };
+            if let Err(error) = kept {
+                log(&format!("whether the keys are unlocked cannot be kept: {error}"));
             }
         });
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use js_sys::Array;
 use panelot_base::json::FromJson;
-use panelot_base::{SessionId, SortedSet, ThreadId};
+use panelot_base::{Secret, SessionId, SortedSet, ThreadId};
 
 use panelot_chrome::{Chrome, ChromeEvent, PortId, Ports as ChromePorts};
 use panelot_engine::{Boot, ConnectionHandle, PageSignal};
@@ -13,7 +13,7 @@ use panelot_protocol::event::{ErrorCode, ErrorEvent, Event};
 use panelot_protocol::snapshot::ErrorView;
 use panelot_protocol::{EventMessage, PORT_NAME};
 use panelot_runtime::{BootFacts, Runtime, boot_of, read_boot};
-use panelot_store::StoreError;
+use panelot_store::{Store as _, StoreError};
 use panelot_store_indexeddb::{DATABASE, IndexedDbStore};
 use panelot_web as web;
 use serde_json::Value;
@@ -32,6 +32,9 @@ struct BootMessage {
     epoch: u64,
     session: SessionId,
     language: String,
+    /// What unlocks the credentials, where they are protected and unlocked.
+    #[serde(default)]
+    unlocked: Option<String>,
 }
 
 /// What lives as long as the instance.
@@ -39,6 +42,8 @@ struct Worker {
     ports: Rc<ChromePorts>,
     tabs: Rc<Tabs>,
     open: RefCell<SortedSet<u64>>,
+    /// What unlocked the credentials when this instance began.
+    kept: Option<Secret>,
     /// None while the database cannot be used; then this says why.
     runtime: RefCell<Result<Rc<Runtime<Shell>>, String>>,
 }
@@ -68,6 +73,7 @@ pub(crate) async fn start(boot: &str, prefetched: JsValue) -> Result<(), String>
         ports: Rc::new(ChromePorts::default()),
         tabs: Rc::new(Tabs::new(Chrome, WebClock, random()?)),
         open: RefCell::default(),
+        kept: message.unlocked.map(Secret::new),
         runtime: RefCell::new(Err("the engine is starting".to_owned())),
     });
     WORKER.with(|it| it.replace(Some(Rc::clone(&worker))));
@@ -107,14 +113,24 @@ async fn open(facts: BootFacts) -> Result<(IndexedDbStore, Boot), StoreError> {
     Ok((store, boot))
 }
 
+/// Whether what an earlier instance kept unlocks the credentials.
+#[inline(never)]
+async fn unlock(store: &IndexedDbStore, boot: &Boot, kept: &Secret) -> bool {
+    store.sealer().restore(kept).await;
+    store.sealer().is_open(boot.vault.as_ref())
+}
+
 impl Worker {
     /// Starts the runtime on what the boot script has read, else on what is read here.
     async fn run(&self, facts: BootFacts, prefetched: &JsValue) -> Result<(), StoreError> {
-        let (store, boot) = match IndexedDbStore::adopt(prefetched) {
+        let (store, mut boot) = match IndexedDbStore::adopt(prefetched) {
             Some((store, reads)) => (store, boot_of(facts, reads)),
             // In a box: what is seldom needed is compiled when it is needed.
             None => Box::pin(open(facts)).await?,
         };
+        if let (Some(_), Some(kept)) = (&boot.vault, &self.kept) {
+            boot.unlocked = Box::pin(unlock(&store, &boot, kept)).await;
+        }
         let shell = Shell {
             store,
             models: ModelsModule::default(),

@@ -14,7 +14,7 @@ use panelot_ui::failure::Failure;
 use panelot_ui::glyph::{Glyph, glyph};
 use panelot_ui::i18n::Messages;
 use panelot_ui::session::{Part, Session};
-use panelot_ui::words;
+use panelot_ui::{platform, words};
 
 /// Sends the person's newest message once more.
 pub(crate) fn send_again(session: Session) {
@@ -32,6 +32,7 @@ pub(crate) fn Recoveries() -> impl IntoView {
         let cards = list.get().into_iter().map(|recovery| match recovery {
             Recovery::Interrupted { run_id } => view! { <Interrupted run_id budget=false /> }.into_any(),
             Recovery::Budget { run_id } => view! { <Interrupted run_id budget=true /> }.into_any(),
+            Recovery::Locked { run_id } => view! { <Locked run_id /> }.into_any(),
             Recovery::Uncertain { run_id, call } => view! { <Uncertain run_id call /> }.into_any(),
             Recovery::Failed { error, .. } => view! { <Failed error /> }.into_any(),
         });
@@ -64,6 +65,36 @@ fn Interrupted(run_id: RunId, budget: bool) -> impl IntoView {
                     on:click=move |_| session.command(Command::RemoveQueued { run: run.get_value() })>
                     {t.give_up()}
                 </button>
+            </div>
+        </section>
+    }
+}
+
+/// It goes on by itself once the keys are unlocked, so all that is offered is the way there.
+#[component]
+fn Locked(run_id: RunId) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let stopping = move || session.read(Part::Pending, |model| model.is_pending(&CommandKind::Stop));
+    let locked = Memo::new(move |_| {
+        session.read(Part::Settings, |model| {
+            let vault = model.settings.as_ref().and_then(|it| it.vault.as_ref());
+            vault.is_some_and(|vault| !vault.unlocked)
+        })
+    });
+    view! {
+        <section class="card warn" aria-label=t.recovery_region()>
+            <div class="card-head">{glyph(Glyph::Shield)} <div><h2>{t.locked_title()}</h2><p class="card-text">{t.locked_text()}</p></div></div>
+            <div class="card-actions">
+                <Show when=move || locked.get() fallback=move || {
+                    let run = run_id.clone();
+                    view! {
+                        <button type="button" class="button primary" on:click=move |_| session.command(Command::Resume { run: run.clone() })>{t.resume()}</button>
+                    }
+                }>
+                    <button type="button" class="button primary" on:click=move |_| platform::open_options()>{t.unlock()}</button>
+                </Show>
+                <button type="button" class="button quiet" disabled=stopping on:click=move |_| session.command(Command::Stop)>{t.give_up()}</button>
             </div>
         </section>
     }

@@ -7,16 +7,29 @@ use panelot_gatekeeper as gate;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
 use panelot_protocol::settings::{
-    ModelChoice as WireChoice, ProviderWire, RuleView, SettingsChange, SettingsView,
+    ModelChoice as WireChoice, ProviderWire, RuleView, SettingsChange, SettingsView, VaultView,
 };
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
 use panelot_provider::Endpoint;
 use panelot_records::run::{ModelChoice, Overrides};
-use panelot_records::{Connection, Grant, Key, Rule, Settings, Write};
+use panelot_records::{Connection, Grant, Key, Rule, Settings, Vault, Write};
 use serde_json::Value;
 
 use crate::project;
 use crate::receipt::Refused;
+
+/// How the credentials are protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Protection {
+    pub(crate) salt: String,
+    pub(crate) iterations: u32,
+}
+
+impl Protection {
+    pub(crate) fn of(vault: Vault) -> Self {
+        Self { salt: vault.salt, iterations: vault.iterations }
+    }
+}
 
 /// The engine's own state beside the threads.
 #[derive(Clone, Debug)]
@@ -25,6 +38,9 @@ pub(crate) struct Directory {
     pub(crate) browser_language: String,
     pub(crate) settings: Settings,
     pub(crate) connections: SortedMap<ConnectionId, Connection>,
+    pub(crate) vault: Option<Protection>,
+    /// Whether the credentials can be opened although a passphrase protects them.
+    pub(crate) unlocked: bool,
     pub(crate) rules: SortedMap<RuleId, Rule>,
     /// Whether a stored rule could not be read, so that nothing may be allowed silently.
     pub(crate) rules_unreadable: bool,
@@ -87,6 +103,11 @@ impl Directory {
                 .filter(|grant| grant.session == self.session)
                 .map(project::grant)
                 .collect(),
+            vault: self.vault.as_ref().map(|vault| VaultView {
+                salt: Text::clipped(&vault.salt),
+                iterations: vault.iterations,
+                unlocked: self.unlocked,
+            }),
         }
     }
 
@@ -118,6 +139,11 @@ impl Directory {
     /// The model that the person chose for small tasks, when it can be used.
     pub(crate) fn task_model(&self) -> Option<ModelChoice> {
         self.settings.task_model.clone().filter(|choice| self.is_usable(choice))
+    }
+
+    /// Whether no credential can be opened now.
+    pub(crate) const fn is_locked(&self) -> bool {
+        self.vault.is_some() && !self.unlocked
     }
 
     /// Whether a choice's connection is there and lists it; one without a list takes any name.
@@ -242,6 +268,12 @@ impl Directory {
         let invalid = |why: String| Refused::new(ErrorCode::InvalidCommand, why);
         Endpoint::new(given.base_url.as_str(), Secret::default())
             .map_err(|error| invalid(error.to_string()))?;
+        if self.is_locked() && key.as_ref().is_some_and(|key| !key.is_empty()) {
+            return Err(Refused::new(
+                ErrorCode::Locked,
+                "the keys are locked; unlock them to store another one",
+            ));
+        }
         let known = self.connections.get(&given.id);
         if known.is_none() && self.connections.len() >= CONNECTIONS_MAX {
             return Err(invalid(format!("at most {CONNECTIONS_MAX} connections can be set up")));

@@ -9,11 +9,11 @@ use panelot_protocol::event::{
 use panelot_protocol::op::Initialize;
 use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView, ThreadMeta};
 use panelot_protocol::{DirectoryCursor, EventMessage, Op, PROTOCOL, RejectedOp, SCHEMA_HASH, StreamCursor};
-use panelot_records::{Connection, Grant, Rule, Settings, Thread, ThreadHead};
+use panelot_records::{Connection, Grant, Rule, Settings, Thread, ThreadHead, Vault};
 use panelot_tools::Catalogue;
 
 use crate::branches;
-use crate::directory::Directory;
+use crate::directory::{Directory, Protection};
 use crate::input::{ConnectionHandle, Found, Input, Wanted};
 use crate::project;
 use crate::receipt::{Admitted, Command, Refused};
@@ -26,6 +26,7 @@ mod fork;
 mod outcomes;
 mod queries;
 mod retention;
+mod secrets;
 mod signals;
 
 use answers::{answer, error_event, private, refused_step, removal_step, storage_failed};
@@ -45,6 +46,10 @@ pub struct Boot {
     pub settings: Option<Settings>,
     /// The model connections.
     pub connections: Vec<Connection>,
+    /// How the credentials are protected; none while no passphrase is set.
+    pub vault: Option<Vault>,
+    /// Whether they can be opened all the same.
+    pub unlocked: bool,
     /// The permission rules.
     pub rules: Vec<Rule>,
     /// Whether a stored rule could not be read.
@@ -87,6 +92,8 @@ pub struct Engine {
     /// Threads whose machine was dropped: views may have missed events of theirs.
     dropped: SortedSet<ThreadId>,
     problems: Vec<String>,
+    /// Whether the passphrase that the operation that comes next brings is the right one.
+    checked: Option<bool>,
     /// What was read for the operation that comes next.
     found: Option<(ThreadId, Found)>,
     sweep: Option<retention::Sweep>,
@@ -124,6 +131,8 @@ impl Engine {
             browser_language: boot.browser_language,
             settings: boot.settings.unwrap_or_default(),
             connections: boot.connections.into_iter().map(|it| (it.id.clone(), it)).collect(),
+            vault: boot.vault.map(Protection::of),
+            unlocked: boot.unlocked,
             rules: boot.rules.into_iter().map(|it| (it.id.clone(), it)).collect(),
             rules_unreadable: boot.rules_unreadable,
             grants: boot.grants,
@@ -144,6 +153,7 @@ impl Engine {
             quarantined: boot.quarantined,
             dropped: SortedSet::new(),
             problems: boot.problems,
+            checked: None,
             found: None,
             sweep: None,
             update: None,
@@ -235,6 +245,7 @@ impl Engine {
         let directory = &mut self.directory;
         directory.settings = stored.settings.unwrap_or_default();
         directory.connections = stored.connections.into_iter().map(|it| (it.id.clone(), it)).collect();
+        (directory.vault, directory.unlocked) = (stored.vault.map(Protection::of), stored.unlocked);
         directory.rules = stored.rules.into_iter().map(|it| (it.id.clone(), it)).collect();
         directory.rules_unreadable = stored.rules_unreadable;
         directory.grants = stored.grants;
@@ -265,7 +276,7 @@ impl Engine {
     /// input and command is handled by a function that is not made part of its caller (`#[inline(never)]`).
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Step> {
         // A thread is loaded because something about it comes next.
-        let loads = matches!(input, Input::Loaded { .. } | Input::Found { .. });
+        let loads = matches!(input, Input::Loaded { .. } | Input::Found { .. } | Input::Checked { .. });
         let steps = self.decide(now, input);
         #[cfg(feature = "bugs")]
         let steps = crate::bugs::spoil(steps);
@@ -286,6 +297,11 @@ impl Engine {
                 Vec::new()
             }
             Input::Op { from, message, receipt } => self.on_op(now, from, message, receipt),
+            Input::Checked { right } => {
+                self.checked = Some(right);
+                Vec::new()
+            }
+            Input::Unlocked { from, submission, result } => self.on_unlocked(now, from, submission, result),
             Input::Found { thread, found } => {
                 self.found = Some((thread, found));
                 Vec::new()

@@ -51,6 +51,8 @@ pub enum ModelInput {
     Full(Option<Cut>),
     /// The provider failed.
     Failed(ProviderError),
+    /// The call was not made: the credential is locked.
+    Locked,
     /// The call could not be made for a fault on our side.
     Broken(String),
 }
@@ -98,6 +100,21 @@ pub enum Input {
         message: OpMessage,
         /// The stored answer to the same submission, which the driver looked up for every durable operation.
         receipt: Option<Receipt>,
+    },
+    /// Whether the key that [`crate::Engine::wants_checked`] named is that of the present passphrase; the operation follows at
+    /// once.
+    Checked {
+        /// It is.
+        right: bool,
+    },
+    /// A view's try to unlock the credentials ended.
+    Unlocked {
+        /// By which Port it asked.
+        from: ConnectionHandle,
+        /// With which command.
+        submission: SubmissionId,
+        /// Whether the passphrase was the right one; or why that cannot be told, in English.
+        result: Result<bool, String>,
     },
     /// What [`crate::Engine::wants`] asked for; the operation follows at once.
     Found {

@@ -247,6 +247,7 @@ pub(crate) const fn run_state(state: RunState) -> wire::RunState {
         RunState::WaitingInteraction => wire::RunState::WaitingInteraction,
         RunState::PausedBudget => wire::RunState::PausedBudget,
         RunState::PausedUncertain => wire::RunState::PausedUncertain,
+        RunState::PausedLocked => wire::RunState::PausedLocked,
         RunState::Interrupted => wire::RunState::Interrupted,
         RunState::Completed => wire::RunState::Completed,
         RunState::Failed => wire::RunState::Failed,

@@ -50,6 +50,13 @@ pub(crate) fn payload_digest(op: &Op) -> String {
             }
         }
     }
+    if let Some(change) = payload.get_mut("change") {
+        for name in ["key", "current"] {
+            if let Some(key) = change.get_mut(name).filter(|key| key.is_string()) {
+                *key = json_digest(key).into();
+            }
+        }
+    }
     json_digest(&payload)
 }
 

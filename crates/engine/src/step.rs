@@ -1,7 +1,8 @@
 //! What the engine wants: one commit, and effects that wait for it.
 
 use panelot_base::{
-    ConnectionId, EnvironmentDigest, ItemId, ModelCallId, RunId, SafeUrl, SubmissionId, ThreadId, TurnId,
+    ConnectionId, EnvironmentDigest, ItemId, ModelCallId, RunId, SafeUrl, Secret, SubmissionId, ThreadId,
+    TurnId,
 };
 use panelot_gatekeeper::Permit;
 use panelot_protocol::{EventMessage, OpMessage};
@@ -199,6 +200,19 @@ pub enum Effect {
         /// With which model.
         model: String,
     },
+    /// Unlock the credentials and answer with [`crate::Input::Unlocked`].
+    Unlock {
+        /// Who asks.
+        from: ConnectionHandle,
+        /// With which command.
+        submission: SubmissionId,
+        /// The key that the passphrase gives.
+        key: Secret,
+    },
+    /// Lock them.
+    Lock,
+    /// What unlocks the credentials has changed: keep it until the browser closes.
+    KeepUnlocked,
     /// Read a whole branch and answer with [`crate::Input::Branch`].
     ReadBranch {
         /// Who asks.

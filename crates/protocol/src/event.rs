@@ -43,6 +43,10 @@ pub enum ErrorCode {
     StorageFailed,
     /// The thread was set aside after it stopped the engine twice.
     Quarantined,
+    /// The credentials are locked by a passphrase that was not given in this browser session.
+    Locked,
+    /// The passphrase is not the right one.
+    WrongPassphrase,
     /// A fault of the engine.
     Internal,
 }

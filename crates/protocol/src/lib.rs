@@ -20,6 +20,9 @@ pub use event::Event;
 pub use op::{Op, Receipting, Scope};
 pub use text::Text;
 
+/// Iterations of PBKDF2-SHA-256 by which a passphrase gives a key of 32 bytes, with a salt of 16 (OWASP, 2023).
+pub const KDF_ITERATIONS: u32 = 600_000;
+
 /// The protocol's name. It changes only when the frozen `fatal.reload_required` could no longer be understood.
 pub const PROTOCOL: &str = "panelot/engine-v1";
 /// The name of the Port.

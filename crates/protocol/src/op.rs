@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
-use crate::settings::{ModelChoice, PermissionPolicy, RuleView, SettingsChange};
+use crate::settings::{IncomingKey, ModelChoice, PermissionPolicy, RuleView, SecretsChange, SettingsChange};
 
 /// What an operation concerns, and so with which others it is kept in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -379,6 +379,22 @@ pub struct SettingsUpdate {
     pub changes: Vec<SettingsChange>,
 }
 
+/// Unlocks the credentials until the browser closes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretsUnlock {
+    /// The key that the passphrase gives.
+    pub key: IncomingKey,
+}
+
+/// Changes how credentials are protected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretsUpdate {
+    /// The change.
+    pub change: SecretsChange,
+}
+
 /// Tries a connection with a real request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -495,6 +511,12 @@ ops! {
     "run.resolveUncertain" RunResolveUncertain(RunResolveUncertain) Thread Durable;
     /// Goes on with a run that is interrupted or has used up its token budget.
     "run.resume" RunResume(RunOnly) Thread Durable;
+    /// Locks the credentials.
+    "secrets.lock" SecretsLock(Nothing) Directory None;
+    /// Unlocks them until the browser closes.
+    "secrets.unlock" SecretsUnlock(SecretsUnlock) Directory None;
+    /// Sets, changes or removes the passphrase, or forgets the credentials.
+    "secrets.update" SecretsUpdate(SecretsUpdate) Directory Durable;
     /// Asks for the settings.
     "settings.get" SettingsGet(Nothing) Directory None;
     /// Changes the settings.
@@ -555,6 +577,9 @@ impl Op {
             | Self::Ping(_)
             | Self::RulePut(_)
             | Self::RuleRemove(_)
+            | Self::SecretsLock(_)
+            | Self::SecretsUnlock(_)
+            | Self::SecretsUpdate(_)
             | Self::SettingsGet(_)
             | Self::SettingsUpdate(_)
             | Self::ThreadCreate(_)

@@ -138,6 +138,18 @@ pub struct GrantView {
     pub at: Timestamp,
 }
 
+/// How credentials are protected by a passphrase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VaultView {
+    /// Salt of PBKDF2-SHA-256, base64.
+    pub salt: Text<64>,
+    /// Its iterations.
+    pub iterations: u32,
+    /// Whether the passphrase was given in this browser session; else nothing that needs a key can begin.
+    pub unlocked: bool,
+}
+
 /// Everything that the person set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -167,6 +179,9 @@ pub struct SettingsView {
     /// Permissions of this browser session.
     #[serde(default)]
     pub grants: Vec<GrantView>,
+    /// How credentials are protected; none while no passphrase is set.
+    #[serde(default)]
+    pub vault: Option<VaultView>,
 }
 
 /// A credential on its way in.
@@ -214,6 +229,30 @@ impl JsonSchema for IncomingKey {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "string"})
     }
+}
+
+/// A change of how credentials are protected. No passphrase travels: a view derives the key that it gives, 32 bytes in
+/// base64.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum SecretsChange {
+    /// Set a passphrase, or another one.
+    Protect {
+        /// Salt of the new passphrase's key, base64 of 16 random bytes.
+        salt: Text<64>,
+        /// The key that the new passphrase gives with [`crate::KDF_ITERATIONS`].
+        key: IncomingKey,
+        /// The key that the present passphrase gives; absent while there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        current: Option<IncomingKey>,
+    },
+    /// Remove the passphrase.
+    Unprotect {
+        /// The key that it gives.
+        current: IncomingKey,
+    },
+    /// Forget every credential and the passphrase, and nothing else.
+    Reset {},
 }
 
 /// One change of the settings.

@@ -57,6 +57,8 @@ pub enum StopReason {
     BudgetPause,
     /// A write's end was not seen and the person must say what became of it.
     Uncertain,
+    /// The credentials are locked by a passphrase.
+    LockedPause,
 }
 
 /// Where a run stands.
@@ -75,6 +77,8 @@ pub enum RunState {
     PausedBudget,
     /// A write's end was not seen.
     PausedUncertain,
+    /// The credentials are locked by a passphrase; it goes on once they are unlocked.
+    PausedLocked,
     /// The worker died; it can be resumed.
     Interrupted,
     /// Ended with an answer.

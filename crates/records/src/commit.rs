@@ -57,6 +57,8 @@ pub enum Write {
         /// The thread.
         thread: panelot_base::ThreadId,
     },
+    /// Remove every record of a table.
+    Clear(crate::Table),
     /// Seal a credential and store it. The driver seals before it opens the transaction; no record ever holds it in the clear.
     Seal {
         /// Whose credential it is.

@@ -26,6 +26,8 @@ pub enum RunState {
     PausedBudget,
     /// A write was started and its end was not seen: the person decides.
     PausedUncertain,
+    /// The credentials are locked by a passphrase; it goes on once they are unlocked.
+    PausedLocked,
     /// The worker died; it can be resumed and does not hold the queue.
     Interrupted,
     /// Ended with an answer.
@@ -59,6 +61,7 @@ impl RunState {
                 | Self::WaitingInteraction
                 | Self::PausedBudget
                 | Self::PausedUncertain
+                | Self::PausedLocked
         )
     }
 
@@ -77,7 +80,7 @@ impl RunState {
                     | Self::Failed
                     | Self::Cancelled
             ),
-            Self::PausedBudget | Self::PausedUncertain | Self::Interrupted => {
+            Self::PausedBudget | Self::PausedUncertain | Self::PausedLocked | Self::Interrupted => {
                 matches!(next, Self::Running | Self::Failed | Self::Cancelled)
             }
             Self::Completed | Self::Failed | Self::Cancelled => false,
@@ -293,13 +296,14 @@ pub struct Environment {
 mod tests {
     use super::RunState::{self, *};
 
-    const ALL: [RunState; 10] = [
+    const ALL: [RunState; 11] = [
         Queued,
         Running,
         WaitingApproval,
         WaitingInteraction,
         PausedBudget,
         PausedUncertain,
+        PausedLocked,
         Interrupted,
         Completed,
         Failed,
@@ -323,6 +327,9 @@ mod tests {
     #[test]
     fn only_unfinished_business_of_the_person_or_the_agent_holds_the_queue() {
         let holding: Vec<_> = ALL.into_iter().filter(|state| state.holds_queue()).collect();
-        assert_eq!(holding, [Running, WaitingApproval, WaitingInteraction, PausedBudget, PausedUncertain]);
+        assert_eq!(
+            holding,
+            [Running, WaitingApproval, WaitingInteraction, PausedBudget, PausedUncertain, PausedLocked]
+        );
     }
 }

@@ -33,7 +33,9 @@ pub async fn read_boot<S: Store>(store: &S, facts: BootFacts) -> Result<Boot, St
     let (settings, connections, rules, grants, threads) =
         join!(settings, connections, rules, grants, threads);
     let reads = [settings?, connections?, rules?, grants?, threads?];
-    Ok(boot_of(facts, TABLES.into_iter().zip(reads)))
+    let mut boot = boot_of(facts, TABLES.into_iter().zip(reads));
+    boot.unlocked = store.sealer().is_open(boot.vault.as_ref());
+    Ok(boot)
 }
 
 async fn scan<S: Store>(store: &S, table: Table) -> Result<Vec<ReadRecord>, StoreError> {
@@ -41,7 +43,7 @@ async fn scan<S: Store>(store: &S, table: Table) -> Result<Vec<ReadRecord>, Stor
 }
 
 /// What the engine is started with, from all records of each table that is not of one thread. A record that cannot be
-/// read is reported and passed over.
+/// read is reported and passed over. Whether credentials are unlocked is for the caller to say.
 #[must_use]
 pub fn boot_of(facts: BootFacts, reads: impl IntoIterator<Item = (Table, Vec<ReadRecord>)>) -> Boot {
     let mut boot = Boot {
@@ -51,6 +53,8 @@ pub fn boot_of(facts: BootFacts, reads: impl IntoIterator<Item = (Table, Vec<Rea
         browser_language: facts.browser_language,
         settings: None,
         connections: Vec::new(),
+        vault: None,
+        unlocked: false,
         rules: Vec::new(),
         rules_unreadable: false,
         grants: Vec::new(),
@@ -63,6 +67,7 @@ pub fn boot_of(facts: BootFacts, reads: impl IntoIterator<Item = (Table, Vec<Rea
         for read in reads {
             match read {
                 Ok(Record::Settings(settings)) => boot.settings = Some(settings),
+                Ok(Record::Vault(vault)) => boot.vault = Some(vault),
                 Ok(Record::Draft(draft)) => boot.drafts.push(draft),
                 Ok(Record::Connection(connection)) => boot.connections.push(connection),
                 Ok(Record::Rule(rule)) => boot.rules.push(rule),

@@ -12,13 +12,13 @@ use futures_channel::oneshot;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
 use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS, SWEEP_DELAY_MS, SWEEP_PAUSE_MS};
-use panelot_base::{EnvironmentDigest, ItemId, SortedMap, SortedSet, ThreadId, Timestamp};
+use panelot_base::{EnvironmentDigest, ItemId, Secret, SortedMap, SortedSet, ThreadId, Timestamp};
 #[cfg(feature = "failpoints")]
 use panelot_engine::TargetPhase;
 use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Found, Input, PageSignal, Step, Wanted};
 use panelot_protocol::{Op, Receipting, decode_op};
 use panelot_records::{Commit, Environment, Key, Record, Response, Scan, Table, Write};
-use panelot_store::{CommitError, HeadError, Store};
+use panelot_store::{CommitError, HeadError, SealError, Store};
 use serde_json::Value;
 
 use crate::boot::read_boot;
@@ -179,6 +179,11 @@ impl<P: Ports> Runtime<P> {
                 Err(error) => Input::Unreadable { thread, why: error.to_string() },
             };
             self.enter(loaded).await;
+        }
+        let checked = self.engine.borrow().wants_checked(&input);
+        if let Some(key) = checked {
+            let right = matches!(boxed(self.check_passphrase(&key, false)).await, Ok(true));
+            self.enter(Input::Checked { right }).await;
         }
         let wanted = self.engine.borrow().wants(&input);
         if let Some((thread, wanted)) = wanted {
@@ -409,6 +414,23 @@ impl<P: Ports> Runtime<P> {
             Effect::Verify { from, submission, connection, wire, base_url, model } => {
                 self.spawn_verify(from, submission, connection, (wire, base_url), model);
             }
+            Effect::Unlock { from, submission, key } => {
+                let result = boxed(self.check_passphrase(&key, true)).await;
+                self.ports.keep_session_key(self.ports.store().sealer().session_key());
+                self.push(Input::Unlocked { from, submission, result });
+            }
+            Effect::Lock => {
+                self.ports.store().sealer().lock();
+                self.ports.keep_session_key(None);
+            }
+            Effect::KeepUnlocked => {
+                let sealer = self.ports.store().sealer();
+                // Without a vault there is nothing to unlock.
+                if !matches!(boxed(self.ports.store().vault()).await, Ok(Some(_))) {
+                    sealer.lock();
+                }
+                self.ports.keep_session_key(sealer.session_key());
+            }
             Effect::Sweep(scan) => self.sweep_later(*scan),
             Effect::ReadBranch { from, message, thread, leaf } => {
                 self.spawn_branch(from, *message, thread, leaf);
@@ -416,6 +438,19 @@ impl<P: Ports> Runtime<P> {
             Effect::ReadHistory { from, submission, thread, before } => {
                 self.spawn_history(from, submission, thread, before);
             }
+        }
+    }
+
+    /// Whether a passphrase is the right one, by the key that it gives; `unlock` makes use of it.
+    async fn check_passphrase(&self, key: &Secret, unlock: bool) -> Result<bool, String> {
+        let store = self.ports.store();
+        let Some(vault) = store.vault().await.map_err(|error| error.to_string())? else { return Ok(true) };
+        let sealer = store.sealer();
+        let checked = if unlock { sealer.unlock(&vault, key).await } else { sealer.check(&vault, key).await };
+        match checked {
+            Ok(()) => Ok(true),
+            Err(SealError::WrongPassphrase) => Ok(false),
+            Err(error) => Err(error.to_string()),
         }
     }
 
@@ -581,6 +616,8 @@ fn thread_of(input: &Input) -> Option<ThreadId> {
         | Input::Malformed { .. }
         | Input::Overloaded { .. }
         | Input::Swept { .. }
+        | Input::Checked { .. }
+        | Input::Unlocked { .. }
         | Input::Page { .. }
         | Input::UpdateAvailable { .. }
         | Input::Wake

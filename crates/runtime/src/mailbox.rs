@@ -94,6 +94,8 @@ fn lane_of(input: &Input) -> Lane {
         | Input::Swept { .. }
         | Input::UpdateAvailable { .. }
         | Input::Wake
+        | Input::Checked { .. }
+        | Input::Unlocked { .. }
         | Input::Verified { .. } => Lane::Directory,
     }
 }

@@ -9,7 +9,7 @@ use panelot_engine::{Cut, Input, ModelCall, ModelInput, Purpose, context};
 use panelot_model_client::{Call, CallError, Delta, Models};
 use panelot_provider::{ErrorKind, ProviderError, Reason, Request, Response, Wire};
 use panelot_records::{Environment, Key, Node, ProviderWire, Record};
-use panelot_store::{HeadError, PathPage, Store};
+use panelot_store::{HeadError, PathPage, SealError, Store, StoreError};
 
 use crate::driver::Runtime;
 use crate::ports::Ports;
@@ -20,6 +20,8 @@ const PATH_PAGE_NODES: usize = 400;
 enum NoAnswer {
     /// The call was made.
     Failed(CallError),
+    /// The credential is locked.
+    Locked,
     /// The request would not fit.
     Full(Option<Cut>),
 }
@@ -46,15 +48,20 @@ pub(crate) const fn wire(recorded: ProviderWire) -> Wire {
 }
 
 /// The credential of a connection; empty when none is stored.
-pub(crate) async fn secret_of<S: Store>(
-    store: &S,
-    connection: &ConnectionId,
-) -> Result<Secret, ProviderError> {
-    store.secret(connection).await.map(Option::unwrap_or_default).map_err(|error| {
-        let mut told = ProviderError::new(ErrorKind::Auth, Some(Reason::InvalidKey));
-        told.upstream_message = Some(format!("the stored key cannot be opened ({error}); enter it again"));
-        told
-    })
+pub(crate) async fn secret_of<S: Store>(store: &S, connection: &ConnectionId) -> Result<Secret, StoreError> {
+    store.secret(connection).await.map(Option::unwrap_or_default)
+}
+
+/// A credential that cannot be opened, as an error of its provider's.
+pub(crate) fn unopened(error: &StoreError) -> ProviderError {
+    let mut told = ProviderError::new(ErrorKind::Auth, Some(Reason::InvalidKey));
+    told.upstream_message = Some(match error {
+        StoreError::Seal(SealError::Locked) => {
+            "the keys are locked by a passphrase; unlock them in the options".to_owned()
+        }
+        error => format!("the stored key cannot be opened ({error}); enter it again"),
+    });
+    told
 }
 
 impl<P: Ports> Runtime<P> {
@@ -74,6 +81,7 @@ impl<P: Ports> Runtime<P> {
                 }
                 Either::Left((Err(NoAnswer::Failed(CallError::Ours(why))), _)) => ModelInput::Broken(why),
                 Either::Left((Err(NoAnswer::Full(cut)), _)) => ModelInput::Full(cut),
+                Either::Left((Err(NoAnswer::Locked), _)) => ModelInput::Locked,
                 Either::Right(_) => return,
             };
             runtime.cancels.borrow_mut().finished(&thread, id.as_str(), ticket);
@@ -86,7 +94,11 @@ impl<P: Ports> Runtime<P> {
             Purpose::Given(request) => Request::clone(request),
             Purpose::Answer(_) | Purpose::Summary(_) => self.assembled(call).await?,
         };
-        let key = secret_of(self.ports.store(), &call.connection).await.map_err(CallError::from)?;
+        let key = match secret_of(self.ports.store(), &call.connection).await {
+            Ok(key) => key,
+            Err(StoreError::Seal(SealError::Locked)) => return Err(NoAnswer::Locked),
+            Err(error) => return Err(CallError::from(unopened(&error)).into()),
+        };
         let asked = Call {
             thread: call.thread.clone(),
             wire: wire(call.wire),

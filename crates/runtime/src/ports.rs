@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use panelot_base::{ThreadId, Timestamp};
+use panelot_base::{Secret, ThreadId, Timestamp};
 use panelot_engine::{ConnectionHandle, TargetLookup};
 use panelot_model_client::Models;
 use panelot_store::Store;
@@ -63,6 +63,8 @@ pub trait Ports: 'static {
     fn close(&self, to: ConnectionHandle);
     /// Has the worker woken at a time even if it sleeps by then; `None` takes it back.
     fn set_alarm(&self, at: Option<Timestamp>);
+    /// Keeps until the browser closes, in memory only, what unlocks the credentials; `None` forgets it.
+    fn keep_session_key(&self, key: Option<Secret>);
     /// Makes one trivial extension call, which counts as life.
     fn keep_alive(&self);
     /// Starts the extension anew, which installs a waiting update. It ends this worker.

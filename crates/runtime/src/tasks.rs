@@ -15,7 +15,7 @@ use panelot_store::{HeadError, PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
-use crate::model::{Reach, secret_of, wire};
+use crate::model::{Reach, secret_of, unopened, wire};
 use crate::ports::{Browser, Ports};
 
 /// Tells an attempt of a call from a later one of the same call.
@@ -125,7 +125,7 @@ impl<P: Ports> Runtime<P> {
     }
 
     async fn verify(&self, connection: &ConnectionId, probe: Probe) -> Result<Vec<String>, ProviderError> {
-        let key = secret_of(self.ports.store(), connection).await?;
+        let key = secret_of(self.ports.store(), connection).await.map_err(|error| unopened(&error))?;
         self.ports.models().verify(probe, key).await.map_err(|error| match error {
             CallError::Provider(error) => error,
             CallError::Ours(why) => {

@@ -212,7 +212,7 @@ fn recover(recovery: &Recovery, chance: &mut Chance) -> Option<Command> {
             let resolutions = [Resolution::Retry, Resolution::MarkDone, Resolution::Fail];
             Some(Command::Resolve { run: run_id.clone(), resolution: *chance.pick(&resolutions)? })
         }
-        Recovery::Failed { .. } => None,
+        Recovery::Locked { .. } | Recovery::Failed { .. } => None,
     }
 }
 

@@ -124,7 +124,7 @@ impl Shadow {
                     let slim = Environment { system: String::new(), tools: Vec::new(), ..environment };
                     self.environments.insert(digest, Rc::new(slim));
                 }
-                Write::Seal { .. } | Write::Protect { .. } | Write::Unprotect { .. } => {}
+                Write::Clear(_) | Write::Seal { .. } | Write::Protect { .. } | Write::Unprotect { .. } => {}
             }
         }
         if self.judged {

@@ -254,6 +254,7 @@ fn issue(
             Change::DeleteOfThread(table, thread) => {
                 store.delete(&range(&Scan::of_thread(*table, thread))?).map_err(failed)?
             }
+            Change::Clear(_) => store.clear().map_err(failed)?,
             Change::ForgetDeviceKey => WebCipher::forget(&store).map_err(failed)?,
             Change::KeepDeviceKey => cipher.keep_handed(&store).map_err(failed)?,
         };

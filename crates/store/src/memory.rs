@@ -204,6 +204,7 @@ impl MemoryStore {
                 self.rows.borrow_mut().remove(&place(key.table, &key.parts));
             }
             Change::DeleteOfThread(table, thread) => self.delete_of_thread(table, &thread),
+            Change::Clear(table) => self.rows.borrow_mut().retain(|(of, _), _| *of != table),
             Change::ForgetDeviceKey => self.sealer.cipher().forget(),
             Change::KeepDeviceKey => self.sealer.cipher().keep_handed(),
         }

@@ -18,6 +18,8 @@ pub enum Change {
     Delete(Key),
     /// Remove every row of a thread.
     DeleteOfThread(Table, ThreadId),
+    /// Remove every row of a table.
+    Clear(Table),
     /// Remove the sealing key that the browser keeps.
     ForgetDeviceKey,
     /// Keep the one that [`crate::Cipher::hand_device_key`] was given.
@@ -30,7 +32,7 @@ impl Change {
     pub const fn table(&self) -> Option<Table> {
         match self {
             Self::Put(key, _) | Self::Delete(key) => Some(key.table),
-            Self::DeleteOfThread(table, _) => Some(*table),
+            Self::DeleteOfThread(table, _) | Self::Clear(table) => Some(*table),
             Self::ForgetDeviceKey | Self::KeepDeviceKey => None,
         }
     }
@@ -60,6 +62,7 @@ pub async fn prepare<S: Store>(commit: Commit, store: &S) -> Result<Prepared, Co
                 Change::Put(Key::environment(&digest), Record::Environment(environment).to_row())
             }
             Write::Delete(key) => Change::Delete(key),
+            Write::Clear(table) => Change::Clear(table),
             Write::DeleteOfThread { table, thread } => Change::DeleteOfThread(table, thread),
             Write::Seal { connection, secret } => {
                 let vault = store.vault().await.map_err(unread)?;

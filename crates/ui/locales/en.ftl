@@ -410,3 +410,10 @@ time-now = now
 time-minutes = {count} min
 time-hours = {count} h
 time-days = {count} d
+
+# The passphrase that protects the keys
+locked-title = The keys are locked
+locked-text = A passphrase protects the keys of your connections. The task waits and goes on when you unlock them.
+unlock = Unlock
+wrong-passphrase = That is not the passphrase
+wrong-passphrase-next = Check the keyboard's layout and Caps Lock, and try again.

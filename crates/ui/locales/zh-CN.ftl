@@ -406,3 +406,10 @@ time-now = 刚刚
 time-minutes = {count} 分钟
 time-hours = {count} 小时
 time-days = {count} 天
+
+# 保护密钥的口令
+locked-title = 密钥已锁定
+locked-text = 各连接的密钥由口令保护。解锁后任务会自动继续。
+unlock = 解锁
+wrong-passphrase = 口令不正确
+wrong-passphrase-next = 请检查键盘布局和大写锁定，然后重试。

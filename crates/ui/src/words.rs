@@ -79,6 +79,8 @@ fn engine_cause(t: Messages, code: ErrorCode) -> Cause {
         ErrorCode::NotConfigured => (t.error_not_configured(), t.error_not_configured_next(), true, true),
         ErrorCode::StorageFailed => (t.error_storage(), t.error_storage_next(), false, true),
         ErrorCode::Quarantined => (t.error_quarantined(), t.error_quarantined_next(), false, false),
+        ErrorCode::Locked => (t.locked_title(), t.locked_text(), true, false),
+        ErrorCode::WrongPassphrase => (t.wrong_passphrase(), t.wrong_passphrase_next(), false, false),
         ErrorCode::ProtocolMismatch => (t.state_mismatch_title(), t.state_mismatch_text(), false, false),
         ErrorCode::TurnMismatch => (t.error_turn(), t.error_turn_next(), false, false),
         ErrorCode::TurnNotSteerable | ErrorCode::NoActiveTurn => {

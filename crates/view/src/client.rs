@@ -17,7 +17,7 @@ use panelot_base::{
 use panelot_protocol::op::{
     ApprovalDecision, BrowserContext, DraftUpdate, InteractionAnswer, Resolution, Surface, TurnOverrides,
 };
-use panelot_protocol::settings::{GrantView, SettingsChange};
+use panelot_protocol::settings::{GrantView, IncomingKey, SecretsChange, SettingsChange};
 use panelot_protocol::{DirectoryCursor, Op, OpMessage, StreamCursor, Text};
 use serde_json::Value;
 
@@ -132,6 +132,18 @@ pub enum Command {
         thread: Option<ThreadId>,
         /// The text so far.
         text: String,
+    },
+    /// Unlock the credentials.
+    Unlock {
+        /// The key that the passphrase gives, base64.
+        key: IncomingKey,
+    },
+    /// Lock them.
+    Lock,
+    /// Change how they are protected.
+    ChangeSecrets {
+        /// How.
+        change: SecretsChange,
     },
     /// Install a waiting update at once.
     ApplyUpdate,

@@ -157,6 +157,8 @@ pub enum CommandKind {
     Arrange,
     /// A change of the settings.
     Settings,
+    /// A change of how credentials are protected, or unlocking them.
+    Secrets,
     /// A try of a connection.
     Verify(ConnectionId),
     /// Opening a thread.

@@ -54,6 +54,7 @@ impl Engine {
                 let writes = self.directory.apply(update.changes, now);
                 vec![self.on_settings(now, &command, writes)]
             }
+            Op::SecretsUpdate(it) => self.on_secrets(now, &command, it.change),
             Op::RulePut(it) => {
                 let writes = self.directory.put_rule(&it.rule, now).map(|write| vec![write]);
                 vec![self.on_settings(now, &command, writes)]
@@ -82,7 +83,7 @@ impl Engine {
 
     /// Answers a command that changed what the settings say.
     #[inline(never)]
-    fn on_settings(
+    pub(super) fn on_settings(
         &mut self,
         now: Timestamp,
         command: &Command,
@@ -308,6 +309,9 @@ fn dispatch_command(
         | Op::RulePut(_)
         | Op::RuleRemove(_)
         | Op::ThreadFork(_)
+        | Op::SecretsLock(_)
+        | Op::SecretsUnlock(_)
+        | Op::SecretsUpdate(_)
         | Op::SettingsGet(_)
         | Op::SettingsUpdate(_)
         | Op::ThreadCreate(_)

@@ -120,6 +120,11 @@ impl Engine {
                 }),
             ),
             Op::DraftUpdate(update) => self.on_draft(from, submission_id, update),
+            Op::SecretsLock(_) => self.on_lock(from, submission_id),
+            Op::SecretsUnlock(it) => {
+                let unlock = Effect::Unlock { from, submission: submission_id, key: it.key.into_secret() };
+                Step { effects: vec![unlock], ..Step::default() }
+            }
             Op::UpdateApply(_) => {
                 self.update_now = self.update.is_some();
                 Step::default()

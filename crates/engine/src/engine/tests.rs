@@ -58,6 +58,8 @@ fn connection() -> Connection {
 
 fn boot(threads: Vec<Thread>) -> Boot {
     Boot {
+        vault: None,
+        unlocked: false,
         epoch: 1,
         session: SessionId::new("session").unwrap(),
         seed: [1; 16],

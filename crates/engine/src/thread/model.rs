@@ -54,6 +54,9 @@ impl ThreadMachine {
             self.fail_run(context, draft, id, error);
             return;
         };
+        if connection.has_key && context.directory.is_locked() {
+            return self.pause_locked(draft, id);
+        }
         let (call, item) = (ModelCallId::mint(context.ids), ItemId::mint(context.ids));
         draft.effects.push(Effect::CallModel(Box::new(ModelCall {
             thread: self.thread.id.clone(),
@@ -131,6 +134,14 @@ impl ThreadMachine {
             }
             ModelInput::Failed(error) => {
                 self.on_failure(context, draft, &run, error);
+                false
+            }
+            ModelInput::Locked => {
+                self.abandon_model(context.now, draft, &run);
+                // The store knows better than the directory did.
+                context.directory.unlocked = false;
+                draft.settings_changed = true;
+                self.pause_locked(draft, &run);
                 false
             }
             ModelInput::Broken(message) => {

@@ -19,6 +19,7 @@ impl ThreadMachine {
         }
         self.expire_approvals(context, draft);
         self.start_looks(context.now, draft);
+        self.resume_locked(context, draft);
         self.start_next(context, draft);
         // Nobody subscribes yet: the snapshot that a view asks for tells all this.
         draft.events.clear();

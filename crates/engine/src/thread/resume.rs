@@ -34,7 +34,12 @@ impl ThreadMachine {
         id: &RunId,
     ) -> Result<Admitted, Refused> {
         let paused = self.standing(id, RunState::PausedBudget).is_ok();
-        if !paused {
+        if self.standing(id, RunState::PausedLocked).is_ok() {
+            if context.directory.is_locked() {
+                let why = "the keys are locked; it goes on when they are unlocked";
+                return Err(Refused::new(ErrorCode::Locked, why));
+            }
+        } else if !paused {
             self.standing(id, RunState::Interrupted)?;
         }
         if self.head_run().is_some_and(|head| head.id != *id) {
@@ -78,6 +83,27 @@ impl ThreadMachine {
             self.call_model(context, draft, id, reminders, 1);
         }
         Ok(self.admitted(id))
+    }
+
+    /// Lets a run stand still until the credentials are unlocked.
+    pub(super) fn pause_locked(&mut self, draft: &mut Draft, id: &RunId) {
+        self.set_state(id, RunState::PausedLocked);
+        self.complete_turn(draft, id, StopReason::LockedPause);
+    }
+
+    /// The run that stands still until they are.
+    pub(crate) fn locked_run(&self) -> Option<RunId> {
+        self.runs.iter().find(|run| run.state == RunState::PausedLocked).map(|run| run.id.clone())
+    }
+
+    /// Goes on with it.
+    pub(crate) fn resume_locked(&mut self, context: &mut Context<'_>, draft: &mut Draft) {
+        if !context.directory.is_locked()
+            && let Some(id) = self.locked_run()
+        {
+            // It holds the queue, so nothing else is under way that could stand against it.
+            let _ = self.resume(context, draft, &id);
+        }
     }
 
     /// Whether a node lies on the active branch, as far as the machine can tell without reading older nodes.

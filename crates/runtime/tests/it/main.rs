@@ -18,6 +18,7 @@ mod promises;
 mod protocol;
 mod queue;
 mod random;
+mod secrets;
 mod title;
 mod tree;
 mod turns;

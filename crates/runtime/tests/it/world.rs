@@ -7,7 +7,7 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 use futures_executor::{LocalPool, LocalSpawner};
 use futures_util::task::LocalSpawnExt;
-use panelot_base::{ItemId, SessionId, ThreadId, Timestamp};
+use panelot_base::{ItemId, Secret, SessionId, ThreadId, Timestamp};
 use panelot_engine::{ConnectionHandle, PageSignal, TargetLookup};
 use panelot_model_client::{Answer, Body, Client, Network, NetworkError};
 use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
@@ -185,6 +185,8 @@ pub(crate) struct Outside {
     pub(crate) origin: RefCell<String>,
     pub(crate) alarm: Cell<Option<Timestamp>>,
     pub(crate) kept_alive: Cell<u32>,
+    /// What the browser session keeps in memory.
+    pub(crate) session_key: RefCell<Option<Secret>>,
     pub(crate) reloads: Cell<u32>,
     /// Answers what no scripted reply is there for.
     pub(crate) provider: RefCell<Option<Provider>>,
@@ -484,6 +486,9 @@ impl Ports for WorldPorts {
     fn set_alarm(&self, at: Option<Timestamp>) {
         self.outside.alarm.set(at);
     }
+    fn keep_session_key(&self, key: Option<Secret>) {
+        *self.outside.session_key.borrow_mut() = key;
+    }
     fn keep_alive(&self) {
         self.outside.kept_alive.set(self.outside.kept_alive.get() + 1);
     }
@@ -537,8 +542,12 @@ impl World {
             browser_language: "en".into(),
             quarantined: panelot_base::SortedSet::new(),
         };
-        let boot = pool.run_until(read_boot(&store, facts)).unwrap();
         let opened = Rc::new(store.reopen());
+        let kept = outside.session_key.borrow().clone();
+        if let Some(kept) = kept {
+            pool.run_until(opened.sealer().restore(&kept));
+        }
+        let boot = pool.run_until(read_boot(&*opened, facts)).unwrap();
         let inbox = Rc::new(RefCell::new(BTreeMap::new()));
         let ports = WorldPorts {
             outside: Rc::clone(&outside),
@@ -565,6 +574,12 @@ impl World {
         world.open_view(1);
         world.settle();
         world
+    }
+
+    /// The browser closes, and with it all that it kept in memory; then it is opened again.
+    pub(crate) fn restart_browser(self) -> Self {
+        *self.outside.session_key.borrow_mut() = None;
+        self.kill()
     }
 
     /// Makes the next commit fail without effect.

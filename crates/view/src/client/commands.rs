@@ -3,8 +3,9 @@
 use panelot_base::{RunId, SubmissionId, ThreadId, Timestamp, TurnId};
 use panelot_protocol::op::{
     ApprovalResponse, BrowserContext, ConnectionVerify, GrantRevoke, InteractionResponse, Nothing,
-    QueueUpdate, RuleRemove, RunOnly, RunResolveUncertain, SettingsUpdate, ThreadCreate, ThreadHistory,
-    ThreadNode, ThreadOnly, ThreadUpdate, TurnFork, TurnOverrides, TurnSteer, TurnSubmit, UserInput,
+    QueueUpdate, RuleRemove, RunOnly, RunResolveUncertain, SecretsUnlock, SecretsUpdate, SettingsUpdate,
+    ThreadCreate, ThreadHistory, ThreadNode, ThreadOnly, ThreadUpdate, TurnFork, TurnOverrides, TurnSteer,
+    TurnSubmit, UserInput,
 };
 use panelot_protocol::settings::GrantView;
 use panelot_protocol::{Op, Text};
@@ -64,6 +65,9 @@ fn op_of(open: Option<ThreadId>, command: Command) -> Option<Op> {
         }
         Command::Delete { thread: thread_id } => Op::ThreadDelete(ThreadOnly { thread_id }),
         Command::UpdateSettings { changes } => Op::SettingsUpdate(SettingsUpdate { changes }),
+        Command::Unlock { key } => Op::SecretsUnlock(SecretsUnlock { key }),
+        Command::Lock => Op::SecretsLock(Nothing {}),
+        Command::ChangeSecrets { change } => Op::SecretsUpdate(SecretsUpdate { change }),
         Command::RemoveRule { rule: rule_id } => Op::RuleRemove(RuleRemove { rule_id }),
         Command::RevokeGrant { grant: GrantView { granted_in, tool, origin, .. } } => {
             Op::GrantRevoke(GrantRevoke { granted_in, tool, origin })

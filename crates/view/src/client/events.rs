@@ -208,6 +208,10 @@ impl Client {
                     self.model.settings = Some(it.settings);
                     out.changes.settings = true;
                 }
+                // It answers a command that unlocks or locks.
+                if let Some((_, kind)) = it.submission_id.and_then(|id| self.outbox.remove(&id)) {
+                    self.succeed(kind, out);
+                }
             }
             Event::ConnectionVerified(it) => {
                 if let Some((_, kind)) = self.outbox.remove(&it.submission_id) {

@@ -179,7 +179,11 @@ fn is_worth_saving(op: &Op) -> bool {
             .changes
             .iter()
             .any(|change| matches!(change, SettingsChange::PutConnection { key: Some(_), .. })),
-        Op::TurnInterrupt(_) | Op::ConnectionVerify(_) => false,
+        Op::TurnInterrupt(_)
+        | Op::ConnectionVerify(_)
+        | Op::SecretsLock(_)
+        | Op::SecretsUnlock(_)
+        | Op::SecretsUpdate(_) => false,
         _ => true,
     }
 }
@@ -206,6 +210,7 @@ pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
             CommandKind::Settings
         }
         Op::ConnectionVerify(it) => CommandKind::Verify(it.connection_id.clone()),
+        Op::SecretsLock(_) | Op::SecretsUnlock(_) | Op::SecretsUpdate(_) => CommandKind::Secrets,
         Op::DraftUpdate(_)
         | Op::Initialize(_)
         | Op::Ping(_)

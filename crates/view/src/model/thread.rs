@@ -121,6 +121,11 @@ pub enum Recovery {
         /// The run.
         run_id: RunId,
     },
+    /// The credentials are locked by a passphrase; it goes on once they are unlocked.
+    Locked {
+        /// The run.
+        run_id: RunId,
+    },
     /// It failed and no entry of the conversation says so.
     Failed {
         /// The run.
@@ -160,7 +165,13 @@ impl ThreadView {
     #[must_use]
     pub fn would_queue(&self) -> bool {
         let holds = |run: &RunView| {
-            matches!(run.state, RunState::Queued | RunState::PausedBudget | RunState::PausedUncertain)
+            matches!(
+                run.state,
+                RunState::Queued
+                    | RunState::PausedBudget
+                    | RunState::PausedUncertain
+                    | RunState::PausedLocked
+            )
         };
         self.is_busy() || self.runs.iter().any(holds) || !self.waiting.is_empty()
     }
@@ -369,6 +380,7 @@ fn recovery(run: &RunView) -> Option<Recovery> {
             Some(Recovery::Uncertain { run_id, call })
         }
         RunState::PausedBudget => Some(Recovery::Budget { run_id }),
+        RunState::PausedLocked => Some(Recovery::Locked { run_id }),
         RunState::Queued
         | RunState::Running
         | RunState::WaitingApproval

@@ -139,6 +139,7 @@ impl Ports for BenchPorts {
     }
     fn close(&self, _: ConnectionHandle) {}
     fn set_alarm(&self, _: Option<Timestamp>) {}
+    fn keep_session_key(&self, _: Option<panelot_base::Secret>) {}
     fn keep_alive(&self) {}
     fn reload(&self) {}
     fn entering(&self, _: Option<&ThreadId>) {}
