@@ -369,13 +369,12 @@ impl Engine {
     /// something, even if nothing else ever happens in the thread.
     #[inline(never)]
     fn on_load(&mut self, thread: &ThreadId) -> Vec<Step> {
-        if !self.dropped.remove(thread) {
+        // One that was dropped again before it could tell anything stays marked until it is back.
+        let is_awake = self.machines.contains_key(thread);
+        if !is_awake && self.directory.threads.contains_key(thread) || !self.dropped.remove(thread) {
             return Vec::new();
         }
-        let Some(machine) = self.machines.get(thread) else {
-            let gone = !self.directory.threads.contains_key(thread);
-            return gone.then(|| self.tell_gone(thread)).into_iter().collect();
-        };
+        let Some(machine) = self.machines.get(thread) else { return vec![self.tell_gone(thread)] };
         let (meta, activity) = (machine.meta(), machine.activity());
         let updated = ThreadUpdated { thread_id: thread.clone(), meta: meta.clone() };
         let mut effects: Vec<Effect> =

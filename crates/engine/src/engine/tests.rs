@@ -257,6 +257,25 @@ fn what_a_dropped_thread_had_under_way_moves_nothing_when_it_comes_back() {
 }
 
 #[test]
+fn a_thread_that_is_dropped_again_while_it_comes_back_still_says_how_it_stands() {
+    let stored = thread(Vec::new(), None);
+    let head = || {
+        let head = ThreadHead { runs: Vec::new(), ..head_with_batch(Vec::new(), CallState::Proposed) };
+        Some(Box::new(ThreadHead { thread: stored.clone(), page: Vec::new(), ..head }))
+    };
+    let (mut engine, _) = Engine::new(boot(vec![stored.clone()]));
+    engine.handle(NOW, Input::Connected(VIEW));
+    initialize(&mut engine, None);
+    engine.drop_thread(&stored.id);
+    engine.handle(NOW, Input::Loaded { thread: stored.id.clone(), head: head() });
+    // What its recovery stored is reported as failed; the load that was asked for is handled after that.
+    engine.drop_thread(&stored.id);
+    engine.handle(NOW, Input::Load { thread: stored.id.clone() });
+    let back = events(&engine.handle(NOW, Input::Loaded { thread: stored.id.clone(), head: head() }));
+    assert!(back.iter().any(|event| matches!(event, Event::ActivityUpdated(_))), "{back:?}");
+}
+
+#[test]
 fn a_thread_that_is_set_aside_says_so_to_every_command_but_its_deletion() {
     let stored = thread(vec![RunId::new("run").unwrap()], Some(1));
     let mut boot = boot(vec![stored.clone()]);

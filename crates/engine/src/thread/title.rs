@@ -73,6 +73,9 @@ impl ThreadMachine {
 
     /// Takes in what a model proposes. A name that the person gave meanwhile stays.
     pub(crate) fn on_title(&mut self, draft: &mut Draft, event: ModelInput) {
+        if matches!(event, ModelInput::Delta { .. }) {
+            return;
+        }
         let Some(live) = self.title.take() else { return };
         let mut reason = StopReason::Error;
         if let ModelInput::Completed(response) = event {
