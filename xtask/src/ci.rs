@@ -2,7 +2,7 @@
 
 use crate::build::{self, BuildKind};
 use crate::tally::Tally;
-use crate::{process, project, protocol, setup, size, test, tidy};
+use crate::{process, project, protocol, setup, sim, size, test, tidy};
 use anyhow::Result;
 use std::time::Instant;
 
@@ -20,6 +20,7 @@ const PARTS: &[Part] = &[
     Part { name: "types of the page executor", run: || without_tests(types()) },
     Part { name: "protocol", run: || without_tests(protocol::check()) },
     Part { name: "unit tests", run: test::unit },
+    Part { name: "simulator", run: || without_tests(sim::check()) },
     Part { name: "wasm tests", run: test::wasm },
     Part { name: "browser tests", run: test::end_to_end },
     Part { name: "release build and size", run: || without_tests(release()) },

@@ -187,7 +187,10 @@ impl World {
                 json!({"threadId": self.or_stale(thread, chance)?, "input": input})
             }
             "approval.response" => self.response(chance)?,
-            "run.resume" => self.of_run(RunState::Interrupted, chance)?,
+            "run.resume" => {
+                let state = if chance.one_in(4) { RunState::PausedBudget } else { RunState::Interrupted };
+                self.of_run(state, chance)?
+            }
             "run.resolveUncertain" => {
                 let mut op = self.of_run(RunState::PausedUncertain, chance)?;
                 op["resolution"] = (*chance.pick(&["retry", "mark_done", "fail"])?).into();

@@ -63,7 +63,7 @@ const WISHES: &[(u64, Wish)] = &[
     (1, Wish::Delete),
     (1, Wish::LoadOlder),
     (1, Wish::SaveDraft),
-    (1, Wish::Settings),
+    (2, Wish::Settings),
     (1, Wish::RemoveRule),
     (1, Wish::RevokeGrant),
     (1, Wish::Verify),
@@ -174,17 +174,7 @@ fn of_list(
             Command::Arrange { thread: chance.pick(threads)?.clone(), change }
         }
         Wish::Delete => Command::Delete { thread: chance.pick(threads)?.clone() },
-        Wish::Settings => {
-            let policies = [
-                PermissionPolicy::Always,
-                PermissionPolicy::Untrusted,
-                PermissionPolicy::Untrusted,
-                PermissionPolicy::Auto,
-            ];
-            Command::UpdateSettings {
-                changes: vec![SettingsChange::SetPolicy { policy: *chance.pick(&policies)? }],
-            }
-        }
+        Wish::Settings => Command::UpdateSettings { changes: vec![setting(chance)?] },
         Wish::RemoveRule => Command::RemoveRule { rule: chance.pick(&settings?.rules)?.id.clone() },
         Wish::RevokeGrant => Command::RevokeGrant { grant: chance.pick(&settings?.grants)?.clone() },
         Wish::Verify => Command::Verify { connection: ConnectionId::new("c1").ok()?, model: None },
@@ -192,6 +182,20 @@ fn of_list(
         Wish::Reconnect => Command::Reconnect,
         _ => return None,
     })
+}
+
+/// When the agent must ask, or how many tokens a turn may use: so few that the second request is one too many.
+fn setting(chance: &mut Chance) -> Option<SettingsChange> {
+    if chance.one_in(2) {
+        return Some(SettingsChange::SetTurnTokenBudget { tokens: chance.one_in(2).then_some(100) });
+    }
+    let policies = [
+        PermissionPolicy::Always,
+        PermissionPolicy::Untrusted,
+        PermissionPolicy::Untrusted,
+        PermissionPolicy::Auto,
+    ];
+    Some(SettingsChange::SetPolicy { policy: *chance.pick(&policies)? })
 }
 
 /// The sequence of an entry that is shown.
