@@ -256,10 +256,10 @@ impl World {
                 self.push(Input::Elicitation { thread, item, attempt, asked });
             }
             Task::Tool { cancelled: false, ref thread, ref command, .. }
-                if !self.calm && is_write(command) && chance.one_in(10) && !self.is_closed(thread) =>
+                if !self.calm && is_write(command) && chance.one_in(6) && !self.is_closed(thread) =>
             {
                 // The person wants nothing of it any more while it works.
-                let name = if chance.one_in(4) { "thread.delete" } else { "turn.interrupt" };
+                let name = if chance.one_in(2) { "thread.delete" } else { "turn.interrupt" };
                 let op = json!({"type": name, "threadId": thread});
                 self.start(task);
                 let client = self.hand_client();
