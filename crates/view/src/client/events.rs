@@ -53,9 +53,14 @@ impl Client {
     }
 
     fn thread_event(&mut self, now: Timestamp, at: &StreamCursor, event: Event, out: &mut Out) {
-        let Some(follow) = self.follow.as_mut().filter(|follow| follow.thread == at.thread_id) else {
+        let Some(follow) = self.follow.as_mut() else { return };
+        if follow.thread != at.thread_id {
+            if follow.request.is_none() && matches!(event, Event::ThreadSnapshot(_)) {
+                // The thread that was left was slower to load. The engine takes it for the one that is shown.
+                self.subscribe(out);
+            }
             return;
-        };
+        }
         if let Event::ThreadSnapshot(ThreadSnapshotEvent { submission_id, thread_id, snapshot }) = event {
             // One that nobody asked for has its place in the stream: the thread shows another branch now.
             let place =

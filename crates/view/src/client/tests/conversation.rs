@@ -8,7 +8,7 @@ use panelot_protocol::op::{ApprovalDecision, Resolution};
 use panelot_protocol::settings::{SettingsChange, SettingsView, Theme};
 use panelot_protocol::snapshot::{Activity, ErrorView, ItemBody, RunState};
 use panelot_protocol::{Event, Op};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::engine::{Engine, meta};
 use super::joining::picture;
@@ -31,7 +31,7 @@ fn the_echo_becomes_the_stored_message_under_the_same_key() {
     assert_eq!(rig.model().thread.keys().next(), Some(&key));
     assert_eq!(rig.settled, [(CommandKind::Submit, None)]);
     assert_eq!(rig.model().pending, []);
-    assert_eq!(rig.saves.last(), Some(&serde_json::Value::Null), "nothing is left to keep");
+    assert_eq!(rig.saves.last(), Some(&Value::Null), "nothing is left to keep");
 }
 
 #[test]
@@ -249,15 +249,38 @@ fn only_the_newest_question_for_a_thread_is_answered() {
     let b = rig.last_sent("thread.subscribe");
     rig.command(Command::Open { thread: thread("t") });
     let t = rig.last_sent("thread.subscribe");
-    let mut late = engine.snapshot(&b.submission_id);
+    rig.message(snapshot_of_b(&engine, &b.submission_id));
+    assert!(rig.model().thread.loading);
+    rig.message(engine.snapshot(&t.submission_id));
+    assert_eq!((rig.model().thread.id.clone(), rig.model().thread.loading), (Some(thread("t")), false));
+}
+
+#[test]
+fn a_thread_that_was_left_and_loads_late_does_not_take_the_events_of_the_one_that_is_shown() {
+    let engine = Engine::new("t");
+    let mut rig = connected(&engine);
+    rig.command(Command::Open { thread: thread("b") });
+    let b = rig.last_sent("thread.subscribe");
+    rig.command(Command::Open { thread: thread("t") });
+    let t = rig.last_sent("thread.subscribe");
+    rig.message(engine.snapshot(&t.submission_id));
+    rig.take_sent();
+    // The engine has whoever asks for a thread follow it, and no other.
+    rig.message(snapshot_of_b(&engine, &b.submission_id));
+    let again = rig.last_sent("thread.subscribe");
+    assert_eq!(Rig::subscribed_to(&again), Some(thread("t")));
+    rig.message(engine.snapshot(&again.submission_id));
+    assert_eq!((rig.model().thread.id.clone(), rig.model().thread.loading), (Some(thread("t")), false));
+}
+
+/// The snapshot of another thread.
+fn snapshot_of_b(engine: &Engine, request: &SubmissionId) -> Value {
+    let mut late = engine.snapshot(request);
     for place in [&["threadId"][..], &["stream", "threadId"], &["snapshot", "meta", "id"]] {
         let field = place.iter().fold(&mut late, |value, key| &mut value[*key]);
         *field = "b".into();
     }
-    rig.message(late);
-    assert!(rig.model().thread.loading);
-    rig.message(engine.snapshot(&t.submission_id));
-    assert_eq!((rig.model().thread.id.clone(), rig.model().thread.loading), (Some(thread("t")), false));
+    late
 }
 
 #[test]
