@@ -55,18 +55,20 @@ pub(crate) const FAULTS: &[&str] = &[
     "a server asks",
     "watched page closed",
     "update installed",
+    "browser closed",
 ];
 
 /// Run states that the engine does not enter yet. Take one out when it does; the run fails if it is entered.
 const NOT_YET: &[RunState] = &[];
 
-pub(crate) const STATES: [RunState; 10] = [
+pub(crate) const STATES: [RunState; 11] = [
     RunState::Queued,
     RunState::Running,
     RunState::WaitingApproval,
     RunState::WaitingInteraction,
     RunState::PausedBudget,
     RunState::PausedUncertain,
+    RunState::PausedLocked,
     RunState::Interrupted,
     RunState::Completed,
     RunState::Failed,

@@ -105,6 +105,9 @@ pub(crate) fn effect_name(effect: &Effect) -> &'static str {
         Effect::Dispatch { .. } => "dispatch",
         Effect::CancelTool { .. } => "cancel tool",
         Effect::Verify { .. } => "verify",
+        Effect::Unlock { .. } => "unlock",
+        Effect::Lock => "lock",
+        Effect::KeepUnlocked => "keep unlocked",
         Effect::ReadHistory { .. } => "read history",
         Effect::ReadBranch { .. } => "read branch",
         Effect::Sweep(_) => "sweep",
@@ -143,6 +146,7 @@ impl World {
         self.epoch += 1;
         self.dead = false;
         self.store = self.store.reopen();
+        self.restore_session();
         self.fail_reads();
         let facts = self.facts();
         let boot = match self.read(read_boot(&self.store, facts)) {
@@ -312,6 +316,9 @@ impl World {
                 None => return,
             };
             self.enter(loaded);
+        }
+        if let Some(checked) = self.checked(&input) {
+            self.enter(checked);
         }
         if self.worker.is_some() && !self.dead && self.find(&input) && self.worker.is_some() {
             self.enter(input);
@@ -636,6 +643,9 @@ impl World {
             }
             Effect::Elicited { item, response, .. } => {
                 self.note(|| format!("  the server of {item} is told {response:?}"));
+            }
+            effect @ (Effect::Unlock { .. } | Effect::Lock | Effect::KeepUnlocked) => {
+                self.perform_secret(effect)
             }
             Effect::ReadBranch { from, message, thread, leaf } => {
                 self.start(Task::Branch { from, message, thread, leaf });

@@ -272,6 +272,9 @@ impl World {
         }
         self.fault("crash between inputs");
         self.crash("by chance");
+        if chance.one_in(6) {
+            self.close_browser();
+        }
         if chance.one_in(2) {
             self.boot_alone();
         }
@@ -538,6 +541,7 @@ impl World {
             RunState::PausedUncertain => {
                 self.say(&client, json!({"type": "run.resolveUncertain", "threadId": thread, "runId": id, "resolution": "mark_done"}));
             }
+            RunState::PausedLocked => self.unlock_by_all_means(&client),
             RunState::Interrupted | RunState::PausedBudget => {
                 self.say(&client, json!({"type": "run.resume", "threadId": thread, "runId": id}));
             }

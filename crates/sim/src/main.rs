@@ -21,6 +21,7 @@ mod lives;
 mod ops;
 mod outside;
 mod person;
+mod secrets;
 mod shadow;
 mod shrink;
 mod view;

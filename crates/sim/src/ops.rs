@@ -30,6 +30,10 @@ const OFTEN: &[(&str, u64)] = &[
     ("run.resolveUncertain", 4),
 ];
 
+/// What a run is resumed from.
+const RESUMABLE: [RunState; 4] =
+    [RunState::PausedBudget, RunState::PausedLocked, RunState::Interrupted, RunState::Interrupted];
+
 impl World {
     /// Somebody says something by hand: a new operation, an old one, or nonsense.
     pub(crate) fn speak(&mut self, chance: &mut Chance) {
@@ -182,15 +186,13 @@ impl World {
                 json!({"threadId": of, "text": if chance.one_in(3) { String::new() } else { text }})
             }
             "update.apply" => json!({}),
+            "secrets.lock" | "secrets.unlock" | "secrets.update" => self.of_secrets(name, chance),
             "turn.submit" | "turn.enqueue" => {
                 let input = self.input(&text, chance);
                 json!({"threadId": self.or_stale(thread, chance)?, "input": input})
             }
             "approval.response" => self.response(chance)?,
-            "run.resume" => {
-                let state = if chance.one_in(4) { RunState::PausedBudget } else { RunState::Interrupted };
-                self.of_run(state, chance)?
-            }
+            "run.resume" => self.of_run(*chance.pick(&RESUMABLE)?, chance)?,
             "run.resolveUncertain" => {
                 let mut op = self.of_run(RunState::PausedUncertain, chance)?;
                 op["resolution"] = (*chance.pick(&["retry", "mark_done", "fail"])?).into();

@@ -71,6 +71,10 @@ impl World {
     /// A model call begins: its run works and is stored so, and its request is one that providers accept.
     pub(crate) fn start_model(&mut self, call: ModelCall) {
         self.note(|| format!("  model call {} of {}", call.call, call.run));
+        if self.is_locked() {
+            self.note(|| "  the credentials are locked".to_owned());
+            return self.tell(&call, ModelInput::Locked);
+        }
         if let Purpose::Given(request) = &call.purpose {
             // A small task beside the conversation; its run may have ended.
             if let Err(error) = request.check() {

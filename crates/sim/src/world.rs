@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use panelot_base::{ClientId, ItemId, SubmissionId, ThreadId, Timestamp};
+use panelot_base::{ClientId, ItemId, Secret, SubmissionId, ThreadId, Timestamp};
 use panelot_protocol::OpMessage;
 use panelot_store::MemoryStore;
 use serde_json::Value;
@@ -108,6 +108,8 @@ pub(crate) struct World {
     /// Texts, ids and elements are numbered through.
     pub(crate) counter: u64,
     pub(crate) document: u64,
+    /// What the browser keeps so that the next worker finds the credentials unlocked.
+    pub(crate) session_key: Option<Secret>,
     pub(crate) coverage: Coverage,
     pub(crate) trail: Trail,
     pub(crate) log: Option<Vec<String>>,
@@ -144,6 +146,7 @@ impl World {
             armed: Armed::default(),
             counter: 0,
             document: 1,
+            session_key: None,
             coverage: Coverage { lives: 1, ..Coverage::default() },
             trail: Trail::new(),
             log: logged.then(Vec::new),
