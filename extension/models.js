@@ -1,5 +1,6 @@
 // The worker's second wasm module, which calls models: loaded with the first call, so that no start waits for it.
 // The engine's module calls it as `panelotModels`. A trap in it is one of the worker's: background.js resets both.
+import "./built-in.js";
 import init, * as module from "./models/panelot_models.js";
 
 let loading, loaded = false;

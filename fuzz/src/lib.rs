@@ -8,7 +8,7 @@ use panelot_provider::{
 };
 use serde_json::{Value, json};
 
-const WIRES: [Wire; 3] = [Wire::Openai, Wire::Anthropic, Wire::Responses];
+const WIRES: [Wire; 4] = [Wire::Openai, Wire::Anthropic, Wire::Responses, Wire::BuiltIn];
 
 /// The first byte says how the rest is cut.
 pub fn decoder(wire: Wire, data: &[u8]) {

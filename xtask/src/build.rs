@@ -116,7 +116,8 @@ fn bundle_page(profile: Profile, fresh: &Path) -> Result<()> {
 }
 
 /// The sources of the boot script: the first imports the others.
-pub(crate) const BOOT_SOURCES: [&str; 4] = ["background.js", "models.js", "prefetch.js", "trap.js"];
+pub(crate) const BOOT_SOURCES: [&str; 5] =
+    ["background.js", "built-in.js", "models.js", "prefetch.js", "trap.js"];
 
 /// The first line of a built boot script: which sources it was made of.
 pub(crate) fn boot_banner(folder: &Path) -> Result<String> {

@@ -9,8 +9,13 @@ use anyhow::{Context, Result, bail};
 use crate::{process, project};
 
 /// The targets, and the folder of the corpus that each begins with.
-const TARGETS: [(&str, &str); 4] =
-    [("openai", "openai"), ("anthropic", "anthropic"), ("responses", "responses"), ("sse", "openai")];
+const TARGETS: [(&str, &str); 5] = [
+    ("openai", "openai"),
+    ("anthropic", "anthropic"),
+    ("responses", "responses"),
+    ("built_in", "built_in"),
+    ("sse", "openai"),
+];
 /// What libFuzzer needs to see which code an input reaches; the flags of cargo-fuzz, without a sanitizer.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -25,10 +30,12 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
         [name, flag, minutes] if flag == "--minutes" => {
             (name, minutes.parse::<u64>().context("--minutes wants a whole number")?)
         }
-        _ => bail!("say `cargo xtask fuzz NAME [--minutes N]`; NAME is openai, anthropic, responses or sse"),
+        _ => bail!(
+            "say `cargo xtask fuzz NAME [--minutes N]`; NAME is openai, anthropic, responses, built_in or sse"
+        ),
     };
     let Some((name, seeds)) = TARGETS.iter().find(|(target, _)| target == name) else {
-        bail!("there is no target {name}; there are openai, anthropic, responses and sse");
+        bail!("there is no target {name}; there are openai, anthropic, responses, built_in and sse");
     };
     let root = project::root();
     let folder = root.join("fuzz");

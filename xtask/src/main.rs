@@ -79,7 +79,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        arguments: "openai|anthropic|responses|sse [--minutes N]",
+        arguments: "openai|anthropic|responses|built_in|sse [--minutes N]",
         purpose: "feed a decoder whatever libFuzzer finds, and check what must always hold",
         run: fuzz::command,
     },

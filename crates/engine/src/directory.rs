@@ -64,6 +64,7 @@ const fn wire_record(wire: ProviderWire) -> panelot_records::ProviderWire {
         ProviderWire::Openai => panelot_records::ProviderWire::Openai,
         ProviderWire::Anthropic => panelot_records::ProviderWire::Anthropic,
         ProviderWire::Responses => panelot_records::ProviderWire::Responses,
+        ProviderWire::BuiltIn => panelot_records::ProviderWire::BuiltIn,
     }
 }
 

@@ -308,6 +308,7 @@ pub(crate) fn connection(connection: &Connection) -> wire_settings::ConnectionVi
             ProviderWire::Openai => wire_settings::ProviderWire::Openai,
             ProviderWire::Anthropic => wire_settings::ProviderWire::Anthropic,
             ProviderWire::Responses => wire_settings::ProviderWire::Responses,
+            ProviderWire::BuiltIn => wire_settings::ProviderWire::BuiltIn,
         },
         base_url: Text::clipped(connection.base_url.as_str()),
         models: connection.models.iter().map(|model| Text::clipped(model)).collect(),

@@ -8,6 +8,7 @@
     reason = "the component macro writes `pub` items; the modules are private to this crate"
 )]
 
+mod built_in;
 mod connection;
 mod page;
 mod templates;

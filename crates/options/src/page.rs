@@ -10,6 +10,7 @@ use panelot_protocol::settings::{
 use panelot_view::Command;
 use panelot_view::model::{CommandKind, ConnectionState};
 
+use crate::built_in::BuiltIn;
 use crate::connection::ConnectionDialog;
 use panelot_ui::choice::{choice_of, choice_value};
 use panelot_ui::glyph::{Glyph, glyph};
@@ -139,6 +140,7 @@ fn Connections() -> impl IntoView {
             <Show when=move || list.with(|it| it.iter().any(|it| !it.models.is_empty()))><ModelField purpose=Use::Messages />
             <ModelField purpose=Use::Tasks />
             <Budget /></Show>
+            <BuiltIn />
             {move || edited.get().map(|connection| view! { <ConnectionDialog connection edited /> })}
             <RemoveDialog removed />
         </section>

@@ -35,10 +35,11 @@ pub(crate) const TEMPLATES: [Template; 13] = [
 ];
 
 /// The protocols, as the values of a select box.
-const WIRES: [(&str, ProviderWire); 3] = [
+const WIRES: [(&str, ProviderWire); 4] = [
     ("openai", ProviderWire::Openai),
     ("anthropic", ProviderWire::Anthropic),
     ("responses", ProviderWire::Responses),
+    ("builtIn", ProviderWire::BuiltIn),
 ];
 
 /// Chooses a known provider, which fills in name, address and protocol.
@@ -76,7 +77,12 @@ pub(crate) fn TemplatePicker(
 #[component]
 pub(crate) fn WirePicker(wire: RwSignal<ProviderWire>) -> impl IntoView {
     let t = expect_context::<Messages>();
-    let names = [t.connection_wire_openai(), t.connection_wire_anthropic(), t.connection_wire_responses()];
+    let names = [
+        t.connection_wire_openai(),
+        t.connection_wire_anthropic(),
+        t.connection_wire_responses(),
+        t.built_in_title(),
+    ];
     let choose = move |event| {
         let value = event_target_value(&event);
         if let Some((_, chosen)) = WIRES.iter().find(|(word, _)| *word == value) {

@@ -77,6 +77,8 @@ pub enum ProviderWire {
     Anthropic,
     /// OpenAI's Responses.
     Responses,
+    /// None: the model that is built into the browser.
+    BuiltIn,
 }
 
 /// A connection as views see it.

@@ -132,7 +132,7 @@ pub(crate) enum Thinking {
 /// dollar for a million tokens of input, output and cached input (0 where it is not published).
 type Row = (&'static str, u32, u32, &'static str, [u64; 3]);
 
-const TABLE: [Row; 51] = [
+const TABLE: [Row; 52] = [
     ("claude-3-haiku", 200, 4, "v", [250, 1250, 30]),
     ("claude-3-opus", 200, 4, "v", [15_000, 75_000, 1500]),
     ("claude-3-5-haiku", 200, 8, "v", [800, 4000, 80]),
@@ -173,6 +173,7 @@ const TABLE: [Row; 51] = [
     ("gemini-2.5-flash-lite", 1000, 64, "vr", [100, 400, 10]),
     ("gemini-2.5-flash", 1000, 64, "vr", [300, 2500, 30]),
     ("gemini-2.0-flash", 1000, 8, "v", [100, 400, 25]),
+    ("gemini-nano", 9, 0, "", [0, 0, 0]),
     ("gemini-", 1000, 0, "vr", [0, 0, 0]),
     ("deepseek-reasoner", 128, 0, "r", [280, 420, 28]),
     ("deepseek-chat", 128, 0, "", [280, 420, 28]),

@@ -49,6 +49,8 @@ pub enum ProviderWire {
     Anthropic,
     /// OpenAI's Responses.
     Responses,
+    /// None: the model that is built into the browser.
+    BuiltIn,
 }
 
 /// A model provider of the person's own.

@@ -44,6 +44,7 @@ pub(crate) const fn wire(recorded: ProviderWire) -> Wire {
         ProviderWire::Openai => Wire::Openai,
         ProviderWire::Anthropic => Wire::Anthropic,
         ProviderWire::Responses => Wire::Responses,
+        ProviderWire::BuiltIn => Wire::BuiltIn,
     }
 }
 

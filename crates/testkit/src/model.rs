@@ -354,8 +354,9 @@ fn find_scenario(scenarios: &BTreeMap<String, Loaded>, body: &Value, messages: &
 }
 
 fn is_title_request(body: &Value) -> bool {
-    let instruction = body.pointer("/messages/0/content").and_then(Value::as_str);
-    instruction.is_some_and(|text| text.starts_with("Write a title for the conversation"))
+    // A proxy may have put the text into parts.
+    body.pointer("/messages/0")
+        .is_some_and(|first| text_of(first).starts_with("Write a title for the conversation"))
 }
 
 fn role(message: &Value) -> &str {
