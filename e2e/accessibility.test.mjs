@@ -152,6 +152,25 @@ describe("axe finds nothing serious", () => {
     await panel.page.close();
   });
 
+  test("on the way to the first chat, wide and narrow", async () => {
+    const page = await rig.panelot.openOptions();
+    await page.evaluate(() => localStorage.setItem("panelot.setup", "access 1 a-connection"));
+    await page.reload();
+    await expect(page.getByLabel(say("connection-key"), { exact: true })).toBeVisible();
+    await isAccessible(page, "access");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await isAccessible(page, "narrow access");
+    await page.getByRole("button", { name: say("welcome-back"), exact: true }).click();
+    await expect(page.getByRole("heading", { name: say("welcome-provider-title") })).toBeVisible();
+    await isAccessible(page, "narrow providers");
+    await page.evaluate(() => localStorage.setItem("panelot.setup", "model 13 testkit"));
+    await page.reload();
+    await expect(page.getByRole("radio", { name: "echo", exact: true })).toBeVisible();
+    await isAccessible(page, "narrow models");
+    await page.evaluate(() => localStorage.setItem("panelot.setup", "done"));
+    await page.close();
+  });
+
   test("in the options, their sections, lists and dialog, wide and narrow", async () => {
     const rule = { id: "a-rule", verdict: "deny", tool: "*", origin: "https://bank.example" };
     await rig.panelot.command("rule.put", { rule });

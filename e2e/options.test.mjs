@@ -11,6 +11,10 @@ let panelot;
 
 before(async () => {
   panelot = await Panelot.start({ connected: false });
+  // These tests are about the settings themselves; welcome.test.mjs has the way to the first chat.
+  const options = await panelot.openOptions();
+  await options.getByRole("button", { name: say("welcome-later") }).click();
+  await options.close();
 });
 afterEach((test) => panelot.report(test));
 after(() => panelot?.close());

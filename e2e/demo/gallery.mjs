@@ -140,6 +140,39 @@ async function before(gallery) {
     await gallery.take(`${name}-chat`, await panelot.openChat(), { widths: [WIDE] });
     await gallery.take(`${name}-options`, await panelot.openOptions(), { full: true });
   });
+  // The page draws anew in another language and begins where the person was.
+  const field = (view, key) => view.page.getByLabel(view.say(key), { exact: true });
+  await gallery.state("welcome-hosted", async (name) => {
+    await gallery.take(name, await panelot.openOptions(), { full: true, show: async (view) => {
+      if (!(await field(view, "connection-key").isVisible())) {
+        await view.page.getByRole("button", { name: "Anthropic" }).click();
+      }
+      await expect(field(view, "connection-key")).toBeVisible();
+    } });
+  });
+  await gallery.state("welcome-local", async (name) => {
+    const page = await panelot.openOptions();
+    await new View(page).button("welcome-back").click();
+    await page.getByRole("button", { name: "Ollama" }).click();
+    await gallery.take(name, page, { full: true });
+    await new View(page).button("welcome-back").click();
+  });
+  await gallery.state("welcome-model", async (name) => {
+    const page = await panelot.openOptions();
+    const view = new View(page);
+    await view.page.getByRole("button", { name: view.say("welcome-other") }).click();
+    await field(view, "connection-url").fill(panelot.testkit.baseUrl);
+    await field(view, "connection-key").fill("sk-wrong");
+    await view.button("welcome-connect").click();
+    await expect(page.getByRole("alert")).toContainText(view.say("error-auth"));
+    await page.screenshot({ path: join(OUT, `${name}-fails.png`) });
+    await field(view, "connection-key").fill("sk-right");
+    await view.button("welcome-connect").click();
+    await expect(page.getByRole("radio", { name: "echo", exact: true })).toBeVisible();
+    await gallery.take(name, page, { full: true });
+    await page.evaluate(() => localStorage.setItem("panelot.setup", "done"));
+    await page.close();
+  });
 }
 
 async function conversations(gallery) {

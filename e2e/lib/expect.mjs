@@ -36,6 +36,13 @@ export function expect(locator) {
       ),
     toHaveCount: (count, options) =>
       eventually(() => locator.count(), (found) => found === count, shown(`should be there ${count} times`), options),
+    toBeFocused: (options) =>
+      eventually(
+        () => locator.evaluate((element) => element === document.activeElement), (found) => found,
+        shown("should have the focus"), options,
+      ),
+    toBeChecked: (options) =>
+      eventually(() => locator.isChecked(), (found) => found, shown("should be checked"), options),
     toHaveValue: (value, options) =>
       eventually(() => locator.inputValue(), (found) => found === value, shown(`should hold ${value}`), options),
   };

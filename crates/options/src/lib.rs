@@ -1,7 +1,7 @@
 //! The options page, in Leptos: connections, permissions, language and theme.
 //!
 //! It is a module of its own, so that no chat loads the code of settings.
-//! Read next: `page.rs`, `connection.rs`; what the other pages have as well is in crate `ui`.
+//! Read next: `page.rs`, `welcome.rs`, `connection.rs`, `form.rs`; what the other pages have as well is in crate `ui`.
 
 #![expect(
     unreachable_pub,
@@ -10,8 +10,11 @@
 
 mod built_in;
 mod connection;
+mod form;
 mod page;
 mod templates;
+mod trial;
+mod welcome;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -12,6 +12,7 @@ use panelot_view::model::{CommandKind, ConnectionState};
 
 use crate::built_in::BuiltIn;
 use crate::connection::ConnectionDialog;
+use crate::welcome::{self, Welcome};
 use panelot_ui::choice::{choice_of, choice_value};
 use panelot_ui::glyph::{Glyph, glyph};
 use panelot_ui::i18n::Messages;
@@ -34,7 +35,7 @@ pub(crate) fn mount() {
 
 /// The page.
 #[component]
-pub(crate) fn Options() -> impl IntoView {
+fn Options() -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
     Effect::new(move |_| document().set_title(&format!("{} · {}", t.options_title(), t.app_name())));
@@ -46,6 +47,29 @@ pub(crate) fn Options() -> impl IntoView {
             _ => None,
         })
     });
+    // As it was when the settings came: what happens on the way does not take the page away.
+    let shown = RwSignal::new(false);
+    Effect::new(move |before: Option<bool>| {
+        let known = known.get();
+        if known && before != Some(true) {
+            shown.set(welcome::is_due(session));
+        }
+        known
+    });
+    move || match shown.get() {
+        true => view! { <Welcome shown /> }.into_any(),
+        false => view! { <Sections known stuck shown /> }.into_any(),
+    }
+}
+
+/// All settings, with a list of their sections.
+#[component]
+fn Sections(
+    known: Memo<bool>,
+    stuck: Memo<Option<(&'static str, &'static str)>>,
+    shown: RwSignal<bool>,
+) -> impl IntoView {
+    let t = expect_context::<Messages>();
     view! {
         <div class="options">
             <nav class="options-nav" aria-label=t.options_title()>
@@ -68,7 +92,7 @@ pub(crate) fn Options() -> impl IntoView {
                     </div>
                 })}
                 <Show when=move || known.get() fallback=move || stuck.with(Option::is_none).then(|| view! { <p class="status-line">{t.state_connecting()}</p> })>
-                    <Connections />
+                    <Connections shown />
                     <Permissions />
                     <General />
                     <About />
@@ -105,7 +129,7 @@ fn Toast() -> impl IntoView {
 }
 
 #[component]
-fn Connections() -> impl IntoView {
+fn Connections(shown: RwSignal<bool>) -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
     let list = Memo::new(move |_| {
@@ -129,7 +153,8 @@ fn Connections() -> impl IntoView {
                 <div class="nothing">
                     <h3>{t.connections_empty()}</h3>
                     <p>{t.connections_empty_text()}</p>
-                    <button type="button" class="button primary" on:click=add>{glyph(Glyph::Plus)} {t.connection_add()}</button>
+                    <button type="button" class="button primary" on:click=move |_| shown.set(true)>{glyph(Glyph::Spark)} {t.welcome_go()}</button>
+                    <button type="button" class="button" on:click=add>{glyph(Glyph::Plus)} {t.connection_add()}</button>
                 </div>
             </Show>
             <ul class="list">
@@ -293,8 +318,6 @@ fn Budget() -> impl IntoView {
 fn Permissions() -> impl IntoView {
     let session = expect_context::<Session>();
     let t = expect_context::<Messages>();
-    let policy =
-        Memo::new(move |_| session.read(Part::Settings, |model| model.settings.as_ref().map(|it| it.policy)));
     let rules = Memo::new(move |_| {
         session.read(Part::Settings, |model| {
             model.settings.as_ref().map(|it| it.rules.clone()).unwrap_or_default()
@@ -305,24 +328,11 @@ fn Permissions() -> impl IntoView {
             model.settings.as_ref().map(|it| it.grants.clone()).unwrap_or_default()
         })
     });
-    let choices = [
-        (PermissionPolicy::Always, t.policy_always(), t.policy_always_text()),
-        (PermissionPolicy::Untrusted, t.policy_untrusted(), t.policy_untrusted_text()),
-        (PermissionPolicy::Auto, t.policy_auto(), t.policy_auto_text()),
-    ];
     view! {
         <section class="section" id="permissions" aria-labelledby="permissions-title">
             <h2 id="permissions-title">{t.permissions_title()}</h2>
             <p class="section-text">{t.permissions_text()}</p>
-            <fieldset class="choices" aria-labelledby="permissions-title">
-                {choices.map(|(value, name, text)| view! {
-                    <label class="choice">
-                        <input type="radio" name="policy" prop:checked=move || policy.get() == Some(value)
-                            on:change=move |_| session.change(SettingsChange::SetPolicy { policy: value }) />
-                        <span><strong>{name}</strong><span>{text}</span></span>
-                    </label>
-                })}
-            </fieldset>
+            <Policies labelledby="permissions-title" />
             <h3>{t.rules_title()}</h3>
             <p class="hint">{t.rules_text()}</p>
             <Show when=move || rules.with(Vec::is_empty)><p class="section-text">{t.rules_empty()}</p></Show>
@@ -337,6 +347,31 @@ fn Permissions() -> impl IntoView {
                 </ul>
             </Show>
         </section>
+    }
+}
+
+/// When the agent asks. A choice is kept at once.
+#[component]
+pub(crate) fn Policies(labelledby: &'static str) -> impl IntoView {
+    let session = expect_context::<Session>();
+    let t = expect_context::<Messages>();
+    let policy =
+        Memo::new(move |_| session.read(Part::Settings, |model| model.settings.as_ref().map(|it| it.policy)));
+    let choices = [
+        (PermissionPolicy::Always, t.policy_always(), t.policy_always_text()),
+        (PermissionPolicy::Untrusted, t.policy_untrusted(), t.policy_untrusted_text()),
+        (PermissionPolicy::Auto, t.policy_auto(), t.policy_auto_text()),
+    ];
+    view! {
+        <fieldset class="choices" aria-labelledby=labelledby>
+            {choices.map(|(value, name, text)| view! {
+                <label class="choice">
+                    <input type="radio" name="policy" prop:checked=move || policy.get() == Some(value)
+                        on:change=move |_| session.change(SettingsChange::SetPolicy { policy: value }) />
+                    <span><strong>{name}</strong><span>{text}</span></span>
+                </label>
+            })}
+        </fieldset>
     }
 }
 

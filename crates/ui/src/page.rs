@@ -117,11 +117,14 @@ fn follow_theme(session: Session) {
     });
 }
 
-fn stored(key: &str) -> Option<String> {
+/// What this browser keeps for the pages under a key, beyond their end. It is never anything secret.
+#[must_use]
+pub fn stored(key: &str) -> Option<String> {
     window().local_storage().ok().flatten()?.get_item(key).ok().flatten()
 }
 
-fn store(key: &str, value: Option<&str>) {
+/// Keeps it, or removes it.
+pub fn store(key: &str, value: Option<&str>) {
     if let Some(storage) = window().local_storage().ok().flatten() {
         let _ = match value {
             Some(value) => storage.set_item(key, value),
