@@ -20,8 +20,8 @@ const WIRES = [
   { wire: "anthropic", says: "messages", path: "" },
 ];
 const CALL = { kind: "toolCall", name: "tabs_list", arguments: {} };
-/** A small model on a slow machine reads the whole prompt first. */
-const SLOW = { timeout: 15 * 60_000 };
+/** A small model reads 3,300 tokens of prompt first: a minute or two on two free cores, a quarter of an hour on busy ones. */
+const SLOW = { timeout: 30 * 60_000 };
 
 const rows = [];
 let panelot;
