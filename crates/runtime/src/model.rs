@@ -14,8 +14,8 @@ use panelot_store::{HeadError, PathPage, SealError, Store, StoreError};
 use crate::driver::Runtime;
 use crate::ports::Ports;
 
-/// Nodes of a path that are read at once.
-const PATH_PAGE_NODES: usize = 400;
+/// Nodes of a path that are read at once. A summary leaves about as many to read.
+const PATH_PAGE_NODES: usize = 200;
 /// Why a call brought no answer.
 enum NoAnswer {
     /// The call was made.
@@ -166,7 +166,10 @@ impl<P: Ports> Runtime<P> {
         let mut pages: Vec<Vec<Node>> = Vec::new();
         let mut from = Some(leaf);
         while let Some(leaf) = from {
-            let mut page = match self.ports.store().path(thread, leaf, PATH_PAGE_NODES).await {
+            // Of a branch the sequences may have gaps, so there are at most so many nodes left to read.
+            let left = summarized.map_or(PATH_PAGE_NODES as u64, |up_to| leaf.saturating_sub(up_to));
+            let limit = PATH_PAGE_NODES.min(left as usize);
+            let mut page = match self.ports.store().path(thread, leaf, limit).await {
                 // The page before it ended right at the broken link.
                 Err(HeadError::Missing { .. }) if !pages.is_empty() => {
                     let first = pages.last_mut().map(std::mem::take).unwrap_or_default();

@@ -52,6 +52,20 @@ pub(crate) fn range(scan: &Scan) -> Result<JsValue, Failure> {
         .map_err(|error| Failure::of(&error))
 }
 
+/// The keys that a scan of the greatest numbers below a bound finds when no number is missing, with the lowest of them.
+/// `None` when its bound is no number.
+pub(crate) fn window(scan: &Scan) -> Result<Option<(u64, JsValue)>, Failure> {
+    let Some(KeyPart::Number(before)) = scan.before else { return Ok(None) };
+    let lowest = before.saturating_sub(u64::try_from(scan.limit).unwrap_or(u64::MAX));
+    let [lower, upper] = [lowest, before].map(|number| {
+        let parts = parts_to_js(&scan.prefix);
+        parts.push(&part_to_js(&number.into()));
+        parts
+    });
+    let range = IdbKeyRange::bound_with_lower_open_and_upper_open(&lower, &upper, false, true);
+    range.map(|range| Some((lowest, range.into()))).map_err(|error| Failure::of(&error))
+}
+
 /// A row as an object.
 pub(crate) fn row_to_js(row: &Row) -> JsValue {
     let object = Object::new();

@@ -16,7 +16,7 @@ use web_sys::{
 
 use crate::event::{Completion, Failure, Handler, Outcome, finished};
 use crate::open::{is_current, open};
-use crate::row::{key_from_js, key_to_js, range, record, revision_of, row_to_js};
+use crate::row::{key_from_js, key_to_js, range, record, revision_of, row_to_js, window};
 use crate::seal::{KEYS, WebCipher};
 
 #[wasm_bindgen]
@@ -145,6 +145,26 @@ impl IndexedDbStore {
         let transaction = self.connection.begin(&[table.name()], IdbTransactionMode::Readonly, None)?;
         transaction.object_store(table.name()).map_err(|error| unreadable(Failure::of(&error)))
     }
+
+    /// Keys and rows in descending order. A cursor costs an event for each row, so numbers below a bound are asked for all
+    /// at once, as if none were missing; where some are, a cursor looks.
+    async fn newest(&self, scan: &Scan) -> Result<Found, StoreError> {
+        if let Some((lowest, range)) = window(scan).map_err(unreadable)? {
+            let found = forwards(&self.begin_read(scan.table)?, &range, scan.limit).await;
+            let mut found = found.map_err(unreadable)?;
+            if found.len() == scan.limit || lowest == 0 {
+                found.reverse();
+                return Ok(found);
+            }
+        }
+        let range = range(scan).map_err(unreadable)?;
+        backwards(&self.begin_read(scan.table)?, &range, scan.limit).await.map_err(unreadable)
+    }
+
+    async fn oldest(&self, scan: &Scan) -> Result<Found, StoreError> {
+        let range = range(scan).map_err(unreadable)?;
+        forwards(&self.begin_read(scan.table)?, &range, scan.limit).await.map_err(unreadable)
+    }
 }
 
 impl Store for IndexedDbStore {
@@ -192,15 +212,9 @@ impl Store for IndexedDbStore {
         if scan.limit == 0 {
             return Ok(Vec::new());
         }
-        let store = self.begin_read(scan.table)?;
-        let range = range(scan).map_err(unreadable)?;
-        let found = if scan.descending {
-            backwards(&store, &range, scan.limit).await
-        } else {
-            forwards(&store, &range, scan.limit).await
-        };
+        let found = if scan.descending { self.newest(scan).await? } else { self.oldest(scan).await? };
         let read = |(key, row): (JsValue, JsValue)| record(&key_from_js(scan.table, &key), &row);
-        Ok(found.map_err(unreadable)?.into_iter().map(read).collect())
+        Ok(found.into_iter().map(read).collect())
     }
 
     fn transactions(&self) -> u64 {

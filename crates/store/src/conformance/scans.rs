@@ -49,6 +49,13 @@ pub(super) async fn a_scan_ends_before_its_bound_and_at_its_limit<H: Harness>(ha
     }
     let whole = Scan { before: Some("t".into()), ..Scan::table(Table::Nodes) };
     assert_eq!(keys(&store.scan(&whole).await.unwrap()), node_keys("s", 1..=12));
+    put(&store, [1, 2, 5, 9, 12].map(|seq| node("v", seq, None).into())).await;
+    for (before, limit, expected) in
+        [(12, 3, vec![9, 5, 2]), (12, 9, vec![9, 5, 2, 1]), (9, 1, vec![5]), (3, 2, vec![2, 1])]
+    {
+        let scan = Scan::newest_nodes(&thread_id("v"), Some(before), limit);
+        assert_eq!(keys(&store.scan(&scan).await.unwrap()), node_keys("v", expected), "{scan:?}");
+    }
 }
 
 pub(super) async fn numbers_sort_as_numbers_and_before_texts_which_sort_by_utf_16<H: Harness>(harness: &H) {
