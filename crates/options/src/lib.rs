@@ -12,6 +12,7 @@ mod built_in;
 mod connection;
 mod form;
 mod page;
+mod passphrase;
 mod templates;
 mod trial;
 mod welcome;

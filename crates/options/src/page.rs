@@ -12,6 +12,7 @@ use panelot_view::model::{CommandKind, ConnectionState};
 
 use crate::built_in::BuiltIn;
 use crate::connection::ConnectionDialog;
+use crate::passphrase::Passphrase;
 use crate::welcome::{self, Welcome};
 use panelot_ui::choice::{choice_of, choice_value};
 use panelot_ui::glyph::{Glyph, glyph};
@@ -76,6 +77,7 @@ fn Sections(
                 <h1><img src="icons/icon-48.png" alt="" /> {t.options_title()}</h1>
                 <ul>
                     <li><a href="#connections">{glyph(Glyph::Spark)} {t.nav_connections()}</a></li>
+                    <li><a href="#passphrase">{glyph(Glyph::Shield)} {t.nav_passphrase()}</a></li>
                     <li><a href="#permissions">{glyph(Glyph::Shield)} {t.nav_permissions()}</a></li>
                     <li><a href="#general">{glyph(Glyph::Sliders)} {t.nav_general()}</a></li>
                     <li><a href="#about">{glyph(Glyph::Info)} {t.nav_about()}</a></li>
@@ -93,6 +95,7 @@ fn Sections(
                 })}
                 <Show when=move || known.get() fallback=move || stuck.with(Option::is_none).then(|| view! { <p class="status-line">{t.state_connecting()}</p> })>
                     <Connections shown />
+                    <Passphrase />
                     <Permissions />
                     <General />
                     <About />

@@ -13,7 +13,7 @@ use panelot_chrome::tabs::{self, Query};
 use panelot_chrome::{Chrome, i18n, runtime, windows};
 use panelot_protocol::Text;
 use panelot_protocol::op::TabIdentity;
-pub use panelot_web::{hold_lock, now};
+pub use panelot_web::{derive_key, hold_lock, now};
 use serde_json::Value;
 use wasm_bindgen::UnwrapThrowExt as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -22,6 +22,12 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 #[must_use]
 pub fn random_seed() -> [u8; 16] {
     panelot_web::random_bytes().expect_throw("16 bytes are within the browser's quota")
+}
+
+/// A salt for a passphrase: 16 random bytes in base64.
+#[must_use]
+pub fn random_salt() -> String {
+    panelot_web::to_base64(&random_seed()).unwrap_throw()
 }
 
 /// The browser's language tag.

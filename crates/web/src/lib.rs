@@ -6,11 +6,13 @@
 mod address;
 mod fetch;
 mod lock;
+mod passphrase;
 mod timer;
 
 pub use address::read_address;
 pub use fetch::{AbortHandle, Body, Fetch, FetchError, HeaderValue, Request, Response, fetch};
 pub use lock::hold_lock;
+pub use passphrase::{NoKey, derive_key, to_base64};
 pub use timer::{Timer, sleep_ms, yield_to_event_loop};
 
 use js_sys::Date;
