@@ -166,6 +166,10 @@ fn PassphraseForm(
     let busy = move || {
         deriving.get() || session.read(Part::Pending, |model| model.is_pending(&CommandKind::Secrets))
     };
+    let forget =
+        move || session.settled.update_untracked(|all| all.retain(|(kind, _)| *kind != CommandKind::Secrets));
+    // What was done before this form was opened is no answer to it.
+    forget();
     Effect::new(move |_| {
         let settled = session.settled.get();
         let Some((_, refusal)) = settled.iter().rev().find(|(kind, _)| *kind == CommandKind::Secrets) else {
@@ -178,7 +182,7 @@ fn PassphraseForm(
                 fault.set(Some(format!("{}. {}", words.title, words.next)));
             }
         }
-        session.settled.update_untracked(|all| all.retain(|(kind, _)| *kind != CommandKind::Secrets));
+        forget();
     });
     let measure = move |event: web_sys::Event| {
         let typed = event_target_value(&event);
