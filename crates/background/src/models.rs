@@ -3,10 +3,10 @@
 use std::cell::Cell;
 
 use js_sys::{Function, Promise};
-use panelot_base::Secret;
 use panelot_base::json::{FromJson, ToJson};
-use panelot_model_client::{Call, CallError, Delta, Models, Outcome, Probe};
+use panelot_model_client::{Call, CallError, Delta, Models, Outcome, Probe, Secrets};
 use panelot_provider::Response;
+use panelot_provider::verify::{StepReport, Tried};
 use serde_json::Value;
 use wasm_bindgen::prelude::{Closure, wasm_bindgen};
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -15,9 +15,9 @@ use wasm_bindgen_futures::JsFuture;
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_namespace = panelotModels, js_name = answer)]
-    fn models_answer(number: u32, call: &str, key: &str, deltas: &Function) -> Promise;
+    fn models_answer(number: u32, call: &str, secrets: Vec<String>, deltas: &Function) -> Promise;
     #[wasm_bindgen(js_namespace = panelotModels, js_name = verify)]
-    fn models_verify(number: u32, probe: &str, key: &str) -> Promise;
+    fn models_verify(number: u32, probe: &str, secrets: Vec<String>, told: &Function) -> Promise;
     #[wasm_bindgen(js_namespace = panelotModels, js_name = cancel)]
     fn models_cancel(number: u32);
 }
@@ -66,11 +66,16 @@ fn unexpected() -> CallError {
     CallError::Ours("the module that calls models answered another question".to_owned())
 }
 
+/// Secrets as one list: the values of headers, then the keys.
+fn crossing(secrets: &Secrets) -> Vec<String> {
+    secrets.headers.iter().chain(&secrets.keys).map(|secret| secret.expose().to_owned()).collect()
+}
+
 impl Models for ModelsModule {
     async fn answer(
         &self,
         call: Call,
-        key: Secret,
+        secrets: Secrets,
         mut deltas: Box<dyn FnMut(Delta)>,
     ) -> Result<Response, CallError> {
         let deltas = Closure::<dyn FnMut(String, String)>::new(move |text, reasoning| {
@@ -79,17 +84,32 @@ impl Models for ModelsModule {
         // Dropped before the closure is: what is cancelled tells no more.
         let guard = self.next();
         let call = call.to_json().to_string();
-        let ended = outcome(models_answer(guard.0, &call, key.expose(), deltas.as_ref().unchecked_ref()));
+        let ended =
+            outcome(models_answer(guard.0, &call, crossing(&secrets), deltas.as_ref().unchecked_ref()));
         match ended.await? {
             Outcome::Answer(response) => Ok(response),
             _ => Err(unexpected()),
         }
     }
 
-    async fn verify(&self, probe: Probe, key: Secret) -> Result<Vec<String>, CallError> {
+    async fn verify(
+        &self,
+        probe: Probe,
+        secrets: Secrets,
+        mut told: Box<dyn FnMut(StepReport)>,
+    ) -> Result<Tried, CallError> {
+        let told = Closure::<dyn FnMut(String)>::new(move |report: String| {
+            let value: Option<Value> = serde_json::from_str(&report).ok();
+            if let Some(report) = value.and_then(|value| StepReport::from_json(value).ok()) {
+                told(report);
+            }
+        });
         let guard = self.next();
-        match outcome(models_verify(guard.0, &probe.to_json().to_string(), key.expose())).await? {
-            Outcome::Models(models) => Ok(models),
+        let probe = probe.to_json().to_string();
+        let ended =
+            outcome(models_verify(guard.0, &probe, crossing(&secrets), told.as_ref().unchecked_ref()));
+        match ended.await? {
+            Outcome::Tried(tried) => Ok(tried),
             _ => Err(unexpected()),
         }
     }

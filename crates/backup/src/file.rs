@@ -69,7 +69,11 @@ fn portable(record: Record) -> Option<Record> {
             (thread.open_runs, thread.revision) = (Vec::new(), 0);
             thread.into()
         }
-        Record::Connection(connection) => Connection { has_key: false, revision: 0, ..connection }.into(),
+        Record::Connection(mut connection) => {
+            connection.keys.clear();
+            connection.headers.retain(|header| header.value.is_some());
+            Connection { has_key: false, revision: 0, ..connection }.into()
+        }
         Record::Node(_) | Record::Settings(_) | Record::Rule(_) => record,
         Record::Approval(_)
         | Record::Draft(_)

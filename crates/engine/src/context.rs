@@ -12,8 +12,8 @@ use panelot_provider::{Message, Parameters, Part, Request, ToolCall, ToolSchema}
 use panelot_records::node::{ResultOutcome, TabIdentity};
 use panelot_records::run::{ModelChoice, Overrides};
 use panelot_records::{Body, Environment, Node, StoredCall};
-use panelot_tools::Catalogue;
 use panelot_tools::address::origin_of;
+use panelot_tools::{Catalogue, Level};
 use serde_json::{Map, Value};
 
 mod compaction;
@@ -24,10 +24,11 @@ use crate::step::Reminder;
 use crate::thread::Context;
 
 /// The system prompt that a run is bound to when it begins.
-pub(crate) fn system_prompt(context: &Context<'_>, overrides: &Overrides) -> String {
+pub(crate) fn system_prompt(context: &Context<'_>, overrides: &Overrides, preset: &str) -> String {
     let settings = &context.directory.settings;
+    let both = [settings.prompt.trim(), preset.trim()].join("\n\n");
     panelot_prompts::system_prompt(&Layers {
-        user_instructions: &settings.prompt,
+        user_instructions: both.trim(),
         now: context.now,
         language: if context.directory.speaks_chinese() {
             panelot_prompts::Language::SimplifiedChinese
@@ -43,13 +44,26 @@ pub(crate) fn system_prompt(context: &Context<'_>, overrides: &Overrides) -> Str
 }
 
 /// The tools as the environment stores them.
-pub(crate) fn offered_tools(catalogue: &Catalogue) -> Vec<Value> {
+pub(crate) fn offered_tools(catalogue: &Catalogue, levels: Option<&[String]>) -> Vec<Value> {
+    let offered = |tool: &&panelot_tools::Descriptor| is_within(tool.level, levels);
     let schema = |tool: &panelot_tools::Descriptor| ToolSchema {
         name: tool.name.to_owned(),
         description: tool.description.to_owned(),
         parameters: tool.parameters.clone(),
     };
-    catalogue.descriptors().iter().map(|tool| schema(tool).to_json()).collect()
+    catalogue.descriptors().iter().filter(offered).map(|tool| schema(tool).to_json()).collect()
+}
+
+/// Whether tools of a level are among those that a run may use; none of them named means all.
+pub(crate) fn is_within(level: Level, levels: Option<&[String]>) -> bool {
+    let name = match level {
+        Level::L0 => "l0",
+        Level::L1 => "l1",
+        Level::L2 => "l2",
+        Level::Mcp => "mcp",
+        Level::Builtin => "builtin",
+    };
+    levels.is_none_or(|levels| levels.iter().any(|level| level == name))
 }
 
 /// Builds the request for a model call from the path that ends in its leaf, oldest node first. What a summary stands

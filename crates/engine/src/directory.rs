@@ -1,8 +1,8 @@
 //! What is not of one thread: the settings, the connections, the permission rules and grants, the list of threads.
 
 use panelot_base::json::{FromJson, word};
-use panelot_base::limits::{CONNECTIONS_MAX, RULES_MAX};
-use panelot_base::{ConnectionId, RuleId, SafeUrl, Secret, SessionId, SortedMap, ThreadId, Timestamp};
+use panelot_base::limits::RULES_MAX;
+use panelot_base::{ConnectionId, RuleId, SessionId, SortedMap, ThreadId, Timestamp};
 use panelot_gatekeeper as gate;
 use panelot_protocol::Text;
 use panelot_protocol::event::ErrorCode;
@@ -10,12 +10,12 @@ use panelot_protocol::settings::{
     ModelChoice as WireChoice, ProviderWire, RuleView, SettingsChange, SettingsView, VaultView,
 };
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
-use panelot_provider::Endpoint;
 use panelot_records::run::{ModelChoice, Overrides};
 use panelot_records::{Connection, Grant, Key, Rule, Settings, Vault, Write};
 use serde_json::Value;
 
 use crate::project;
+use crate::providers::{Finding, connection_view, effort_record, preset_view};
 use crate::receipt::Refused;
 
 /// How the credentials are protected.
@@ -49,17 +49,19 @@ pub(crate) struct Directory {
     pub(crate) drafts: SortedMap<Option<ThreadId>, String>,
     pub(crate) threads: SortedMap<ThreadId, ThreadMeta>,
     pub(crate) activity: SortedMap<ThreadId, Activity>,
+    /// What tries of connections found that are not saved yet, oldest first.
+    pub(crate) findings: Vec<Finding>,
 }
 
 fn unword<T: FromJson + Default>(word: &str) -> T {
     T::from_json(Value::from(word)).unwrap_or_default()
 }
 
-fn choice_record(choice: &WireChoice) -> ModelChoice {
+pub(crate) fn choice_record(choice: &WireChoice) -> ModelChoice {
     ModelChoice { connection: choice.connection_id.clone(), model: choice.model_id.to_string() }
 }
 
-const fn wire_record(wire: ProviderWire) -> panelot_records::ProviderWire {
+pub(crate) const fn wire_record(wire: ProviderWire) -> panelot_records::ProviderWire {
     match wire {
         ProviderWire::Openai => panelot_records::ProviderWire::Openai,
         ProviderWire::Anthropic => panelot_records::ProviderWire::Anthropic,
@@ -73,6 +75,7 @@ pub(crate) fn overrides_record(overrides: &panelot_protocol::op::TurnOverrides) 
     Overrides {
         model: overrides.model.as_ref().map(choice_record),
         policy: overrides.permission_policy.map(|policy| word(&policy)),
+        effort: overrides.effort.map(effort_record),
     }
 }
 
@@ -89,7 +92,7 @@ impl Directory {
     pub(crate) fn settings_view(&self) -> SettingsView {
         SettingsView {
             revision: self.settings.revision,
-            connections: self.connections.values().map(project::connection).collect(),
+            connections: self.connections.values().map(connection_view).collect(),
             default_model: self.settings.default_model.as_ref().map(project::model_choice),
             task_model: self.settings.task_model.as_ref().map(project::model_choice),
             turn_token_budget: self.settings.turn_token_budget,
@@ -97,6 +100,7 @@ impl Directory {
             language: unword(&self.settings.language),
             theme: unword(&self.settings.theme),
             prompt: Text::clipped(&self.settings.prompt),
+            presets: self.settings.presets.iter().map(preset_view).collect(),
             rules: self.rules.values().map(project::rule).collect(),
             grants: self
                 .grants
@@ -112,23 +116,17 @@ impl Directory {
         }
     }
 
-    /// The model for a message: its own choice, the default, or the first there is. A choice whose connection is gone,
-    /// or which that connection does not list any more, falls through to the next.
-    pub(crate) fn resolve_model(&self, overrides: &Overrides) -> Result<ModelChoice, Refused> {
-        let usable = |choice: &&ModelChoice| self.is_usable(choice);
-        let first = || {
-            self.connections.values().find_map(|connection| {
-                let model = connection.models.first()?.clone();
-                Some(ModelChoice { connection: connection.id.clone(), model })
-            })
-        };
-        overrides
-            .model
-            .as_ref()
-            .filter(usable)
-            .or_else(|| self.settings.default_model.as_ref().filter(usable))
+    /// The model for a message: the first of its own choices, the default, or the first there is. A choice whose
+    /// connection is gone, or which that connection does not list any more, falls through to the next.
+    pub(crate) fn resolve_model<'a>(
+        &'a self,
+        choices: impl Iterator<Item = &'a ModelChoice>,
+    ) -> Result<ModelChoice, Refused> {
+        choices
+            .chain(self.settings.default_model.as_ref())
+            .find(|choice| self.is_usable(choice))
             .cloned()
-            .or_else(first)
+            .or_else(|| self.first_model())
             .ok_or_else(|| {
                 Refused::new(
                     ErrorCode::NotConfigured,
@@ -145,12 +143,6 @@ impl Directory {
     /// Whether no credential can be opened now.
     pub(crate) const fn is_locked(&self) -> bool {
         self.vault.is_some() && !self.unlocked
-    }
-
-    /// Whether a choice's connection is there and lists it; one without a list takes any name.
-    fn is_usable(&self, choice: &ModelChoice) -> bool {
-        let connection = self.connections.get(&choice.connection);
-        connection.is_some_and(|it| it.models.is_empty() || it.models.contains(&choice.model))
     }
 
     /// Whether the person's interface is in Chinese.
@@ -209,30 +201,14 @@ impl Directory {
         writes: &mut Vec<Write>,
     ) -> Result<(), Refused> {
         match change {
-            SettingsChange::PutConnection { id, name, wire, base_url, models, key } => {
-                let key = key.map(panelot_protocol::settings::IncomingKey::into_secret);
-                let models = models.into_iter().map(Text::into_string).collect();
-                let connection = Connection {
-                    id,
-                    revision: 0,
-                    name: name.trim().to_owned(),
-                    wire: wire_record(wire),
-                    base_url: SafeUrl::new(base_url.trim()),
-                    models,
-                    has_key: false,
-                    created_at: now,
-                };
-                self.put_connection(connection, key, writes)?;
+            SettingsChange::PutConnection { .. } => self.put_connection(change, now, writes)?,
+            SettingsChange::RemoveConnection { id } => self.remove_connection(&id, writes),
+            SettingsChange::DescribeModel { connection_id, model_id, facts } => {
+                self.describe(&connection_id, &model_id, facts, writes)?;
             }
-            SettingsChange::RemoveConnection { id } => {
-                self.connections.remove(&id);
-                writes.push(Write::Delete(Key::connection(&id)));
-                writes.push(Write::Delete(Key::secret(&id)));
-                for model in [&mut self.settings.default_model, &mut self.settings.task_model] {
-                    if model.as_ref().is_some_and(|choice| choice.connection == id) {
-                        *model = None;
-                    }
-                }
+            SettingsChange::PutPreset { preset } => self.put_preset(*preset)?,
+            SettingsChange::RemovePreset { id } => {
+                self.settings.presets.retain(|preset| preset.id != *id);
             }
             SettingsChange::SetDefaultModel { model } => {
                 self.settings.default_model = self.known_choice(model.as_ref())?;
@@ -257,45 +233,6 @@ impl Directory {
             return Err(Refused::new(ErrorCode::InvalidCommand, why));
         }
         Ok(choice.map(choice_record))
-    }
-
-    /// Keeps a connection, new or changed: `given` says all but what the one of that name before it says.
-    fn put_connection(
-        &mut self,
-        given: Connection,
-        key: Option<Secret>,
-        writes: &mut Vec<Write>,
-    ) -> Result<(), Refused> {
-        let invalid = |why: String| Refused::new(ErrorCode::InvalidCommand, why);
-        Endpoint::new(given.base_url.as_str(), Secret::default())
-            .map_err(|error| invalid(error.to_string()))?;
-        if self.is_locked() && key.as_ref().is_some_and(|key| !key.is_empty()) {
-            return Err(Refused::new(
-                ErrorCode::Locked,
-                "the keys are locked; unlock them to store another one",
-            ));
-        }
-        let known = self.connections.get(&given.id);
-        if known.is_none() && self.connections.len() >= CONNECTIONS_MAX {
-            return Err(invalid(format!("at most {CONNECTIONS_MAX} connections can be set up")));
-        }
-        let has_key =
-            key.as_ref().map_or_else(|| known.is_some_and(|known| known.has_key), |key| !key.is_empty());
-        let connection = Connection {
-            revision: known.map_or(0, |known| known.revision + 1),
-            has_key,
-            created_at: known.map_or(given.created_at, |known| known.created_at),
-            ..given
-        };
-        let id = connection.id.clone();
-        match key {
-            Some(secret) if secret.is_empty() => writes.push(Write::Delete(Key::secret(&id))),
-            Some(secret) => writes.push(Write::Seal { connection: id.clone(), secret }),
-            None => {}
-        }
-        writes.push(Write::Put(connection.clone().into()));
-        self.connections.insert(id, connection);
-        Ok(())
     }
 
     /// Forgets a rule; one that is not there is no fault.

@@ -7,7 +7,7 @@ use panelot_protocol::event::{
     ThreadDeleted, ThreadSnapshotEvent, ThreadUpdated,
 };
 use panelot_protocol::op::Initialize;
-use panelot_protocol::snapshot::{DirectorySnapshot, ErrorView, ThreadMeta};
+use panelot_protocol::snapshot::{DirectorySnapshot, ThreadMeta};
 use panelot_protocol::{DirectoryCursor, EventMessage, Op, PROTOCOL, RejectedOp, SCHEMA_HASH, StreamCursor};
 use panelot_records::{Connection, Grant, Rule, Settings, Thread, ThreadHead, Vault};
 use panelot_tools::Catalogue;
@@ -28,6 +28,7 @@ mod queries;
 mod retention;
 mod secrets;
 mod signals;
+mod tries;
 
 use answers::{answer, error_event, private, refused_step, removal_step, storage_failed};
 
@@ -139,6 +140,7 @@ impl Engine {
             drafts: boot.drafts.into_iter().map(|it| (it.thread, it.text)).collect(),
             threads,
             activity: SortedMap::new(),
+            findings: Vec::new(),
         };
         let mut engine = Self {
             epoch: boot.epoch,
@@ -294,7 +296,9 @@ impl Engine {
             }
             Input::Disconnected(from) => {
                 self.clients.remove(&from);
-                Vec::new()
+                // Nobody waits for what it tries.
+                let effects = vec![Effect::CancelTry { from, connection: None }];
+                vec![Step { effects, ..Step::default() }]
             }
             Input::Op { from, message, receipt } => self.on_op(now, from, message, receipt),
             Input::Checked { right } => {
@@ -331,9 +335,8 @@ impl Engine {
             Input::Page { tab_id, signal } => self.on_page(now, tab_id, &signal),
             Input::UpdateAvailable { version } => vec![self.on_update(version)],
             Input::Wake => self.on_wake(now),
-            Input::Verified { from, submission, connection, model, result } => {
-                vec![self.on_verified(from, submission, connection, model, result)]
-            }
+            Input::TryStep { trial, report } => vec![self.on_try_step(*trial, &report)],
+            Input::Tried { trial, result } => vec![self.on_tried(now, *trial, result)],
             Input::History { from, submission, thread, page } => {
                 vec![self.on_history(from, submission, thread, page)]
             }

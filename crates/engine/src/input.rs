@@ -1,8 +1,9 @@
 //! Everything that can ever make the engine do something. A closed list.
 
-use crate::step::Cut;
-use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
+use crate::step::{Cut, Trial};
+use panelot_base::{ItemId, ModelCallId, SubmissionId, ThreadId};
 use panelot_protocol::{OpMessage, RejectedOp};
+use panelot_provider::verify::{StepReport, Tried};
 use panelot_provider::{ProviderError, Response};
 use panelot_records::{Node, Receipt, Record, RecordError, ThreadHead};
 use panelot_tools::{Report, TargetError, TargetFacts};
@@ -236,18 +237,19 @@ pub enum Input {
     },
     /// The time that [`crate::Engine::next_wake`] named has come.
     Wake,
+    /// A part of a try of a connection ended.
+    TryStep {
+        /// Which try.
+        trial: Box<Trial>,
+        /// What is told of it.
+        report: StepReport,
+    },
     /// A try of a connection ended.
-    Verified {
-        /// Who asked.
-        from: ConnectionHandle,
-        /// With which command.
-        submission: SubmissionId,
-        /// Which connection.
-        connection: ConnectionId,
-        /// Which model was tried.
-        model: String,
-        /// The models the provider lists, or what failed.
-        result: Result<Vec<String>, ProviderError>,
+    Tried {
+        /// Which try.
+        trial: Box<Trial>,
+        /// What it came to; none when it was cancelled.
+        result: Option<Tried>,
     },
     /// Older nodes were read, or could not be.
     History {

@@ -10,10 +10,13 @@ mod directory;
 mod engine;
 mod input;
 mod project;
+mod providers;
 mod receipt;
 mod step;
 mod thread;
 
 pub use engine::{Boot, Engine};
 pub use input::{ConnectionHandle, Found, Input, ModelInput, PageSignal, TargetPhase, Wanted};
-pub use step::{Audience, Cut, Effect, ModelCall, Purpose, Reminder, Room, Step, TargetLookup};
+pub use step::{
+    Access, Audience, Credential, Cut, Effect, ModelCall, Purpose, Reminder, Room, Step, TargetLookup, Trial,
+};

@@ -9,14 +9,12 @@ use panelot_protocol::settings::{self as wire_settings, PermissionPolicy};
 use panelot_protocol::snapshot as wire;
 use panelot_records::node::{self, Body, NoticeKind, ResultOutcome};
 use panelot_records::run::{ModelChoice, Overrides, Steer};
-use panelot_records::{
-    Approval, Connection, Decision, Grant, Node, ProviderWire, Response, Rule, Run, RunState, Thread,
-    WaitKind,
-};
+use panelot_records::{Approval, Decision, Grant, Node, Response, Rule, Run, RunState, Thread, WaitKind};
 use panelot_tools::Target;
 use serde_json::Value;
 
 use crate::branches::versions;
+use crate::providers::effort_view;
 
 /// Bytes of a tool's result that travel to views; the rest stays in the record.
 const RESULT_PREVIEW_BYTES: usize = 6000;
@@ -24,6 +22,11 @@ const RESULT_PREVIEW_BYTES: usize = 6000;
 /// A wire code as it is stored.
 pub(crate) fn code_text(code: ErrorCode) -> String {
     word(&code)
+}
+
+/// The value that a stored word stands for; none for one that is not known any more.
+pub(crate) fn of_word<T: FromJson>(word: &str) -> Option<T> {
+    T::from_json(Value::from(word)).ok()
 }
 
 /// A stored code as it goes on the wire; one that is not known any more is a fault of the engine.
@@ -46,6 +49,12 @@ pub(crate) fn thread_meta(thread: &Thread, quarantined: bool) -> wire::ThreadMet
         forked_from: thread.forked_from.clone(),
         turns: thread.stats.turns,
         total_tokens: thread.stats.total_tokens,
+        cost: thread
+            .stats
+            .cost
+            .map(|nanodollars| wire::Cost { nanodollars, at_least: thread.stats.unpriced }),
+        model: thread.model.as_ref().map(model_choice),
+        effort: thread.effort.map(effort_view),
         quarantined,
     }
 }
@@ -91,6 +100,7 @@ pub(crate) fn item(thread: &Thread, node: &Node) -> wire::SnapshotItem {
             incomplete,
             stop,
             vendor: _,
+            cost,
         } => wire::ItemBody::AssistantMessage {
             item_id: item.clone(),
             text: text.clone(),
@@ -99,6 +109,7 @@ pub(crate) fn item(thread: &Thread, node: &Node) -> wire::SnapshotItem {
             connection_id: connection.clone(),
             model_id: model.clone(),
             usage: spent.map(usage),
+            cost: *cost,
             incomplete: *incomplete,
             stop: stop.as_deref().and_then(|stop| FromJson::from_json(Value::from(stop)).ok()),
         },
@@ -263,6 +274,7 @@ fn overrides(overrides: &Overrides) -> TurnOverrides {
             .policy
             .as_deref()
             .and_then(|policy| PermissionPolicy::from_json(Value::from(policy)).ok()),
+        effort: overrides.effort.map(effort_view),
     }
 }
 
@@ -297,22 +309,6 @@ pub(crate) fn run(run: &Run, uncertain: Option<&node::StoredCall>, steerable: bo
             message: error.message.clone(),
             provider: error.provider.clone(),
         }),
-    }
-}
-
-pub(crate) fn connection(connection: &Connection) -> wire_settings::ConnectionView {
-    wire_settings::ConnectionView {
-        id: connection.id.clone(),
-        name: Text::clipped(&connection.name),
-        wire: match connection.wire {
-            ProviderWire::Openai => wire_settings::ProviderWire::Openai,
-            ProviderWire::Anthropic => wire_settings::ProviderWire::Anthropic,
-            ProviderWire::Responses => wire_settings::ProviderWire::Responses,
-            ProviderWire::BuiltIn => wire_settings::ProviderWire::BuiltIn,
-        },
-        base_url: Text::clipped(connection.base_url.as_str()),
-        models: connection.models.iter().map(|model| Text::clipped(model)).collect(),
-        has_key: connection.has_key,
     }
 }
 

@@ -6,7 +6,7 @@ use panelot_base::{
 };
 use panelot_gatekeeper::Permit;
 use panelot_protocol::{EventMessage, OpMessage};
-use panelot_provider::Request;
+use panelot_provider::{ModelFacts, Quirks, Request};
 use panelot_records::{Commit, ProviderWire, Response, Scan};
 use panelot_tools::{Call, Command};
 
@@ -87,6 +87,60 @@ pub enum Purpose {
     Given(Box<Request>),
 }
 
+/// A credential, or where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// Sealed in the store under this name.
+    Stored(ConnectionId),
+    /// As it was typed.
+    Given(Secret),
+}
+
+/// How a provider is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Which protocol it speaks.
+    pub wire: ProviderWire,
+    /// Where it is.
+    pub base_url: SafeUrl,
+    /// What its server wants differently.
+    pub quirks: Quirks,
+    /// The keys, in the order in which they are used; of a call the one that it is made with.
+    pub keys: Vec<Credential>,
+    /// Headers that go with every request.
+    pub headers: Vec<(String, Credential)>,
+}
+
+impl Access {
+    /// No place at all.
+    pub(crate) fn nowhere() -> Self {
+        Self {
+            wire: ProviderWire::default(),
+            base_url: SafeUrl::new(String::new()),
+            quirks: Quirks::default(),
+            keys: Vec::new(),
+            headers: Vec::new(),
+        }
+    }
+}
+
+/// A connection to be tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Who asks.
+    pub from: ConnectionHandle,
+    /// With which command.
+    pub submission: SubmissionId,
+    /// Which connection.
+    pub connection: ConnectionId,
+    /// How it is reached.
+    pub access: Access,
+    /// With which model; empty for the first one that it lists.
+    pub model: String,
+    /// Whether it is only asked for its models.
+    pub only_lists: bool,
+}
+
 /// A request to a model, by reference: the driver reads the path and builds the request with [`crate::context`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCall {
@@ -100,12 +154,12 @@ pub struct ModelCall {
     pub leaf: u64,
     /// What the run is bound to.
     pub environment: EnvironmentDigest,
-    /// Whose credential is used.
+    /// Whose model it is.
     pub connection: ConnectionId,
-    /// Which protocol the provider speaks, as the settings say now.
-    pub wire: ProviderWire,
-    /// Where the provider is, as the settings say now.
-    pub base_url: SafeUrl,
+    /// How the provider is reached, as the settings say now.
+    pub access: Access,
+    /// What is known of the model.
+    pub facts: ModelFacts,
     /// What for.
     pub purpose: Purpose,
     /// Said to the model after the conversation.
@@ -185,20 +239,15 @@ pub enum Effect {
         /// The answer.
         response: Response,
     },
-    /// Try a connection.
-    Verify {
-        /// Who asks.
+    /// Try a connection, and answer with [`crate::Input::TryStep`] and [`crate::Input::Tried`]. A second try of the same
+    /// connection by the same view ends the first.
+    Try(Box<Trial>),
+    /// End what a view tries, of one connection or of all.
+    CancelTry {
+        /// Whose.
         from: ConnectionHandle,
-        /// With which command.
-        submission: SubmissionId,
-        /// Which.
-        connection: ConnectionId,
-        /// Which protocol it speaks.
-        wire: ProviderWire,
-        /// Where it is.
-        base_url: SafeUrl,
-        /// With which model.
-        model: String,
+        /// Of which connection; none for all.
+        connection: Option<ConnectionId>,
     },
     /// Unlock the credentials and answer with [`crate::Input::Unlocked`].
     Unlock {

@@ -26,6 +26,7 @@ use panelot_base::limits::SNAPSHOT_PAGE_NODES;
 use panelot_base::{IdSource, ItemId, ModelCallId, RunId, SortedMap, SortedSet, ThreadId, Timestamp, TurnId};
 use panelot_protocol::event::{Event, ItemStored, RunUpdated, ThreadUpdated};
 use panelot_protocol::snapshot::{Activity, ThreadMeta};
+use panelot_provider::retry::Keys;
 use panelot_records::node::StoredCall;
 use panelot_records::{
     Approval, ApprovalState, Body, CallState, Commit, Durability, Expected, Key, Node, Record, Run, RunState,
@@ -76,8 +77,12 @@ pub(crate) struct LiveModel {
     /// Bytes that no checkpoint holds.
     pub(crate) unsaved: usize,
     pub(crate) checkpoint_at: Option<Timestamp>,
-    /// Attempts of this request, from 1.
-    pub(crate) attempt: u32,
+    /// The credentials that are left for this request, and the attempts.
+    pub(crate) keys: Keys,
+    /// The slot of the credential that it is made with.
+    pub(crate) slot: Option<u32>,
+    /// Whether the model was taken to see pictures.
+    pub(crate) sees: bool,
     /// When the next attempt is due, after a failure.
     pub(crate) retry_at: Option<Timestamp>,
     /// What the model was told beside the conversation, and is told again when it is asked again.

@@ -2,7 +2,8 @@
 
 use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{Secret, ThreadId};
-use panelot_provider::{ProviderError, Request, Response, Wire};
+use panelot_provider::verify::{StepReport, Tried};
+use panelot_provider::{ProviderError, Quirks, Request, Response, Wire};
 use serde::{Deserialize, Serialize};
 
 /// One request to a model, and where it goes. Its credential travels beside it.
@@ -11,24 +12,49 @@ use serde::{Deserialize, Serialize};
 pub struct Call {
     /// The thread that it is for.
     pub thread: ThreadId,
+    /// Where it goes.
+    pub place: Place,
+    /// Whether the model sees pictures; one that does not is told of them in words.
+    pub sees: bool,
+    /// What to ask.
+    pub request: Request,
+}
+
+/// Where a provider is and how it is spoken to. Its credentials travel beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
     /// The protocol of the provider.
     pub wire: Wire,
     /// The provider's address as it was saved.
     pub base_url: String,
-    /// What to ask.
-    pub request: Request,
+    /// What its server wants differently.
+    #[serde(default)]
+    pub quirks: Quirks,
+    /// The names of the headers whose values are among the secrets.
+    #[serde(default)]
+    pub headers: Vec<String>,
+}
+
+/// What a provider is shown: never stored, never printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Secrets {
+    /// The keys, in the order of their use; none for a server that needs none.
+    pub keys: Vec<Secret>,
+    /// The values of [`Place::headers`], in their order.
+    pub headers: Vec<Secret>,
 }
 
 /// A connection to be tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
-    /// The protocol of the provider.
-    pub wire: Wire,
-    /// The provider's address.
-    pub base_url: String,
-    /// The model to ask for a word; empty for the first one that the provider lists.
+    /// Where it is.
+    pub place: Place,
+    /// The model to ask; empty for the first one that the provider lists.
     pub model: String,
+    /// Whether it is asked for its models and nothing else.
+    pub only_lists: bool,
 }
 
 /// More of an answer, at most one each [`DELTA_MERGE_MS`](panelot_base::limits::DELTA_MERGE_MS).
@@ -70,8 +96,8 @@ impl From<ProviderError> for CallError {
 pub enum Outcome {
     /// The complete answer.
     Answer(Response),
-    /// The models that a provider lists.
-    Models(Vec<String>),
+    /// What a try came to.
+    Tried(Tried),
     /// There is none.
     Failed(CallError),
 }
@@ -89,28 +115,35 @@ pub trait Models {
     async fn answer(
         &self,
         call: Call,
-        key: Secret,
+        secrets: Secrets,
         deltas: Box<dyn FnMut(Delta)>,
     ) -> Result<Response, CallError>;
 
-    /// Lists the models, then asks the chosen one for a word. A provider without a list may still answer.
+    /// Tries a connection part by part, and tells of each as it ends: lists the models, asks one for a word, lets it call a
+    /// tool, shows it a picture. A provider without a list may still answer. Dropping the future ends the try.
     ///
     /// # Errors
-    /// [`CallError`] of the first step that shows that the connection does not work.
-    async fn verify(&self, probe: Probe, key: Secret) -> Result<Vec<String>, CallError>;
+    /// [`CallError::Ours`]; what the provider failed at is in [`Tried::error`].
+    async fn verify(
+        &self,
+        probe: Probe,
+        secrets: Secrets,
+        told: Box<dyn FnMut(StepReport)>,
+    ) -> Result<Tried, CallError>;
 }
 
 #[cfg(test)]
 mod tests {
     use panelot_base::json::{FromJson, ToJson};
     use panelot_base::{SafeUrl, ThreadId};
+    use panelot_provider::verify::Tried;
     use panelot_provider::{
-        ErrorKind, Message, Parameters, Part, ProviderError, Reason, Request, Response, StopReason, ToolCall,
-        ToolSchema, Usage, Wire,
+        ErrorKind, KnownFacts, ListedModel, Message, Parameters, Part, ProviderError, Quirks, Reason,
+        Request, Response, StopReason, ToolCall, ToolSchema, Usage, Wire,
     };
     use serde_json::json;
 
-    use super::{Call, CallError, Outcome, Probe};
+    use super::{Call, CallError, Outcome, Place, Probe};
 
     fn vendor() -> serde_json::Map<String, serde_json::Value> {
         json!({"signature": "s"}).as_object().unwrap().clone()
@@ -130,8 +163,13 @@ mod tests {
         let picture = Part::Image { media_type: "image/png".into(), data: "AA==".into() };
         let call = Call {
             thread: ThreadId::new("t").unwrap(),
-            wire: Wire::Openai,
-            base_url: SafeUrl::new("http://localhost:1/v1?key=k").as_str().to_owned(),
+            place: Place {
+                wire: Wire::Openai,
+                base_url: SafeUrl::new("http://localhost:1/v1?key=k").as_str().to_owned(),
+                quirks: Quirks { no_system_role: true, ..Quirks::default() },
+                headers: vec!["x-team".into()],
+            },
+            sees: true,
             request: Request {
                 model: "m".into(),
                 system: "s".into(),
@@ -156,8 +194,8 @@ mod tests {
         let text = call.to_json().to_string();
         assert_eq!(Call::from_json(serde_json::from_str(&text).unwrap()).unwrap(), call);
         assert_eq!(serde_json::from_str::<Call>(&text).unwrap(), call, "as serde reads it");
-        let probe =
-            Probe { wire: Wire::Openai, base_url: "http://localhost:1/v1".into(), model: String::new() };
+        let place = Place { base_url: "http://localhost:1/v1".into(), ..Place::default() };
+        let probe = Probe { place, model: String::new(), only_lists: true };
         assert_eq!(Probe::from_json(probe.to_json()).unwrap(), probe);
     }
 
@@ -175,7 +213,16 @@ mod tests {
         error.retry_after_ms = Some(7);
         for outcome in [
             Outcome::Answer(response),
-            Outcome::Models(vec!["m".into()]),
+            Outcome::Tried(Tried {
+                model: "m".into(),
+                listed: Some(vec![ListedModel {
+                    id: "m".into(),
+                    name: "M".into(),
+                    facts: KnownFacts::default(),
+                }]),
+                facts: KnownFacts { vision: Some(true), ..KnownFacts::default() },
+                error: None,
+            }),
             Outcome::Failed(CallError::Provider(error)),
             Outcome::Failed(CallError::Ours("why".into())),
         ] {

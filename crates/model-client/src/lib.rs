@@ -9,6 +9,6 @@ mod client;
 mod stream;
 mod world;
 
-pub use call::{Call, CallError, Delta, Models, Outcome, Probe};
+pub use call::{Call, CallError, Delta, Models, Outcome, Place, Probe, Secrets};
 pub use client::Client;
 pub use world::{Answer, Body, Network, NetworkError, World};

@@ -14,7 +14,8 @@ use futures_util::pin_mut;
 use js_sys::Function;
 use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{Secret, SortedMap, ThreadId, Timestamp};
-use panelot_model_client::{Call, CallError, Client, Delta, Models as _, Outcome, Probe, World};
+use panelot_model_client::{Call, CallError, Client, Delta, Models as _, Outcome, Probe, Secrets, World};
+use panelot_provider::verify::StepReport;
 use panelot_web as web;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
@@ -65,24 +66,30 @@ const CLIENT: Client<Browser> = Client::new(Browser(Fetch));
 /// Calls a model. `call` is the JSON of a [`Call`]; `deltas` is called with more text and more reasoning. The promise
 /// resolves with the JSON of an [`Outcome`]; when [`cancel`] ended it, that says so.
 #[wasm_bindgen]
-pub async fn answer(number: u32, call: String, key: String, deltas: Function) -> String {
+pub async fn answer(number: u32, call: String, secrets: Vec<String>, deltas: Function) -> String {
     let told = Box::new(move |Delta { text, reasoning }| {
         // The engine may be gone by now; then nobody wants the rest.
         let _ = deltas.call2(&JsValue::NULL, &JsValue::from_str(&text), &JsValue::from_str(&reasoning));
     });
     ending(number, async {
         let call: Call = read(&call)?;
-        CLIENT.answer(call, Secret::new(key), told).await.map(Outcome::Answer)
+        let secrets = secrets_of(call.place.headers.len(), secrets);
+        CLIENT.answer(call, secrets, told).await.map(Outcome::Answer)
     })
     .await
 }
 
-/// Tries a connection. `probe` is the JSON of a [`Probe`]; otherwise as [`answer`].
+/// Tries a connection. `probe` is the JSON of a [`Probe`]; `told` is called with the JSON of each part's report; otherwise
+/// as [`answer`].
 #[wasm_bindgen]
-pub async fn verify(number: u32, probe: String, key: String) -> String {
+pub async fn verify(number: u32, probe: String, secrets: Vec<String>, told: Function) -> String {
+    let told = Box::new(move |report: StepReport| {
+        let _ = told.call1(&JsValue::NULL, &JsValue::from_str(&report.to_json().to_string()));
+    });
     ending(number, async {
         let probe: Probe = read(&probe)?;
-        CLIENT.verify(probe, Secret::new(key)).await.map(Outcome::Models)
+        let secrets = secrets_of(probe.place.headers.len(), secrets);
+        CLIENT.verify(probe, secrets, told).await.map(Outcome::Tried)
     })
     .await
 }
@@ -97,6 +104,13 @@ pub fn cancel(number: u32) {
 #[wasm_bindgen]
 pub fn cancel_all() {
     CANCELS.take();
+}
+
+/// What crosses as one list: the values of so many headers, then the keys.
+fn secrets_of(headers: usize, all: Vec<String>) -> Secrets {
+    let mut headers_first: Vec<Secret> = all.into_iter().map(Secret::new).collect();
+    let keys = headers_first.split_off(headers.min(headers_first.len()));
+    Secrets { keys, headers: headers_first }
 }
 
 fn read<T: FromJson>(text: &str) -> Result<T, CallError> {

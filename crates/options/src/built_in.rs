@@ -127,6 +127,11 @@ fn connect(session: Session, t: Messages) {
         base_url: Text::clipped(ADDRESS),
         models: vec![model_id()],
         key: None,
+        add_keys: Vec::new(),
+        remove_keys: Vec::new(),
+        headers: None,
+        quirks: None,
+        keyless: None,
     }];
     if none_yet {
         let model = Some(ModelChoice { connection_id: id, model_id: model_id() });

@@ -80,6 +80,11 @@ impl Form {
             base_url: Text::clipped(url.trim().trim_end_matches('/')),
             models: untrack(|| self.models()).iter().map(|model| Text::clipped(model)).collect(),
             key,
+            add_keys: Vec::new(),
+            remove_keys: Vec::new(),
+            headers: None,
+            quirks: None,
+            keyless: None,
         }
     }
 }

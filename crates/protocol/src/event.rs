@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::connection::{TryOutcome, TryStep};
 use crate::op::ApprovalDecision;
 use crate::settings::SettingsView;
 use crate::snapshot::{
@@ -207,8 +208,11 @@ pub struct TokenUsage {
     pub thread_id: ThreadId,
     /// The turn.
     pub turn_id: TurnId,
-    /// The cost.
+    /// Its tokens.
     pub usage: Usage,
+    /// What they cost, in nanodollars; none when no price is known.
+    #[serde(default)]
+    pub cost: Option<u64>,
 }
 
 /// An item begins to stream.
@@ -378,6 +382,38 @@ pub struct ConnectionVerified {
     pub error: Option<ErrorView>,
 }
 
+/// A part of the try of a connection ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionStep {
+    /// The command.
+    pub submission_id: SubmissionId,
+    /// Which connection.
+    pub connection_id: ConnectionId,
+    /// Which part.
+    pub step: TryStep,
+    /// How.
+    pub outcome: TryOutcome,
+    /// What failed, when the provider or the way to it did.
+    #[serde(default)]
+    pub error: Option<ErrorView>,
+}
+
+/// What a connection answered to the question for its models.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionListed {
+    /// The command.
+    pub submission_id: SubmissionId,
+    /// Which.
+    pub connection_id: ConnectionId,
+    /// The names, in the provider's order.
+    pub models: Vec<String>,
+    /// What failed.
+    #[serde(default)]
+    pub error: Option<ErrorView>,
+}
+
 /// The stream that numbers an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Stream {
@@ -460,7 +496,11 @@ events! {
     "command.ack" CommandAck(CommandAck) Private;
     /// A command was refused.
     "command.rejected" CommandRejected(CommandRejected) Private;
-    /// How a try of a connection went.
+    /// The models of a connection.
+    "connection.listed" ConnectionListed(ConnectionListed) Private;
+    /// A part of the try of a connection ended.
+    "connection.step" ConnectionStep(ConnectionStep) Private;
+    /// How a try of a connection went, at its end.
     "connection.verified" ConnectionVerified(ConnectionVerified) Private;
     /// A thread in the list.
     "directory.thread" DirectoryThread(DirectoryThread) Directory;
@@ -528,6 +568,8 @@ impl Event {
             Self::ActivityUpdated(_)
             | Self::CommandAck(_)
             | Self::CommandRejected(_)
+            | Self::ConnectionListed(_)
+            | Self::ConnectionStep(_)
             | Self::ConnectionVerified(_)
             | Self::DirectoryThread(_)
             | Self::Error(_)

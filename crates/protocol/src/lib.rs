@@ -5,6 +5,7 @@
 
 pub mod budget;
 mod codec;
+pub mod connection;
 pub mod event;
 pub mod manifest;
 pub mod op;

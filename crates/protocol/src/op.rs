@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
+use crate::connection::{ConnectionDraft, Effort, ThreadEffort, ThreadModel};
 use crate::settings::{IncomingKey, ModelChoice, PermissionPolicy, RuleView, SecretsChange, SettingsChange};
 
 /// What an operation concerns, and so with which others it is kept in order.
@@ -72,6 +73,9 @@ pub struct TurnOverrides {
     /// Another permission policy.
     #[serde(default)]
     pub permission_policy: Option<PermissionPolicy>,
+    /// How much the model should think.
+    #[serde(default)]
+    pub effort: Option<Effort>,
 }
 
 /// What the person answers to an approval.
@@ -225,6 +229,15 @@ pub struct ThreadUpdate {
     #[serde(default)]
     #[schemars(length(max = 16))]
     pub tags: Option<Vec<Text<64>>>,
+    /// Its model.
+    #[serde(default)]
+    pub model: Option<ThreadModel>,
+    /// How much that model should think.
+    #[serde(default)]
+    pub effort: Option<ThreadEffort>,
+    /// Its preset; empty for none.
+    #[serde(default)]
+    pub preset: Option<Text<128>>,
 }
 
 /// Sends another version of an earlier message, or the same one once more: the answer to it begins a branch of its own.
@@ -404,6 +417,28 @@ pub struct ConnectionVerify {
     /// The model to try; the connection's first one when absent.
     #[serde(default)]
     pub model_id: Option<Text<256>>,
+    /// What to try in place of what is saved; then the id need not be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Box<ConnectionDraft>>,
+}
+
+/// Asks a connection for its models.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionModels {
+    /// Which.
+    pub connection_id: ConnectionId,
+    /// What to ask in place of what is saved; then the id need not be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Box<ConnectionDraft>>,
+}
+
+/// Names a connection and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionOnly {
+    /// Which.
+    pub connection_id: ConnectionId,
 }
 
 /// Asks for nothing but an answer.
@@ -485,7 +520,11 @@ macro_rules! ops {
 ops! {
     /// Answers an approval.
     "approval.response" ApprovalResponse(ApprovalResponse) Thread Durable;
-    /// Tries a connection.
+    /// Ends the try of a connection, or the question for its models, that the same view has begun.
+    "connection.cancel" ConnectionCancel(ConnectionOnly) Directory None;
+    /// Asks a connection for its models.
+    "connection.models" ConnectionModels(ConnectionModels) Directory None;
+    /// Tries a connection with real requests.
     "connection.verify" ConnectionVerify(ConnectionVerify) Directory None;
     /// Keeps a message that is being written.
     "draft.update" DraftUpdate(DraftUpdate) Thread None;
@@ -571,7 +610,9 @@ impl Op {
             Self::TurnFork(it) => Some(&it.thread_id),
             Self::TurnSteer(it) => Some(&it.thread_id),
             Self::TurnEnqueue(it) | Self::TurnSubmit(it) => Some(&it.thread_id),
-            Self::ConnectionVerify(_)
+            Self::ConnectionCancel(_)
+            | Self::ConnectionModels(_)
+            | Self::ConnectionVerify(_)
             | Self::GrantRevoke(_)
             | Self::Initialize(_)
             | Self::Ping(_)

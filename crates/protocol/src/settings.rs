@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Text;
+use crate::connection::{
+    DescribedModel, HeaderChange, HeaderView, KeyView, ModelFacts, OfferedModel, Preset, Quirks,
+};
 
 /// When the agent must ask.
 #[derive(
@@ -94,10 +97,31 @@ pub struct ConnectionView {
     pub wire: ProviderWire,
     /// Where its API is.
     pub base_url: Text<2048>,
-    /// The models the person uses there.
+    /// The models the person named.
     pub models: Vec<Text<256>>,
     /// Whether a credential is stored for it.
     pub has_key: bool,
+    /// The stored credentials, in the order of their use.
+    #[serde(default)]
+    pub keys: Vec<KeyView>,
+    /// The person's own headers.
+    #[serde(default)]
+    pub headers: Vec<HeaderView>,
+    /// What its server wants differently.
+    #[serde(default)]
+    pub quirks: Quirks,
+    /// Whether it needs no credential.
+    #[serde(default)]
+    pub keyless: bool,
+    /// The models to choose from: those that the person named, then those that it lists.
+    #[serde(default)]
+    pub offers: Vec<OfferedModel>,
+    /// What the person says of models.
+    #[serde(default)]
+    pub described: Vec<DescribedModel>,
+    /// When it was last asked for its list.
+    #[serde(default)]
+    pub listed_at: Option<Timestamp>,
 }
 
 /// What a rule says.
@@ -176,6 +200,9 @@ pub struct SettingsView {
     pub theme: Theme,
     /// Instructions that go with every message.
     pub prompt: Text<20000>,
+    /// Choices under one name.
+    #[serde(default)]
+    pub presets: Vec<Preset>,
     /// Saved permission rules.
     pub rules: Vec<RuleView>,
     /// Permissions of this browser session.
@@ -208,6 +235,38 @@ impl IncomingKey {
     #[must_use]
     pub fn into_secret(self) -> Secret {
         self.0
+    }
+
+    /// Whether nothing was typed.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.0.expose().trim().is_empty()
+    }
+
+    /// Whether it can be the value of a header.
+    #[must_use]
+    pub fn is_header_value(&self) -> bool {
+        !self.0.expose().chars().any(|c| c.is_control() || u32::from(c) > 0xff)
+    }
+
+    /// What may be shown of it: its last four characters, of a long one only.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        const SHOWN: usize = 4;
+        let letters = self.0.expose().trim();
+        let count = letters.chars().count();
+        let shown = if count >= SHOWN * 4 { SHOWN } else { 0 };
+        std::iter::once('…').chain(letters.chars().skip(count - shown)).collect()
+    }
+
+    /// The value of a header, for showing, when it is none of a secret's kind: neither does the header's name speak of
+    /// one, nor does it look like one itself.
+    #[must_use]
+    pub fn shown_in(&self, header: &str) -> Option<String> {
+        const WORDS: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "pass", "cred", "sign"];
+        let (name, value) = (header.to_ascii_lowercase(), self.0.expose());
+        let is_random = value.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| run.len() >= 20);
+        (!is_random && !WORDS.iter().any(|word| name.contains(word))).then(|| value.to_owned())
     }
 }
 
@@ -273,11 +332,46 @@ pub enum SettingsChange {
         wire: ProviderWire,
         /// Where its API is; `http` or `https`.
         base_url: Text<2048>,
-        /// The models the person uses there.
+        /// The models the person names.
         models: Vec<Text<256>>,
-        /// A new credential; absent leaves the stored one, empty removes it.
+        /// The only credential from now on; absent leaves what is stored, empty removes all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<IncomingKey>,
+        /// Further credentials.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        add_keys: Vec<IncomingKey>,
+        /// Stored credentials to forget, by slot.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remove_keys: Vec<u32>,
+        /// All headers from now on; absent leaves them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        headers: Option<Vec<HeaderChange>>,
+        /// What its server wants differently; absent leaves it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quirks: Option<Quirks>,
+        /// Whether it needs no credential; absent leaves it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keyless: Option<bool>,
+    },
+    /// Say what is true of a model.
+    #[serde(rename_all = "camelCase")]
+    DescribeModel {
+        /// Whose.
+        connection_id: ConnectionId,
+        /// Which.
+        model_id: Text<256>,
+        /// What; none to leave it to the other sources again.
+        facts: Option<ModelFacts>,
+    },
+    /// Add or change a preset.
+    PutPreset {
+        /// The preset.
+        preset: Box<Preset>,
+    },
+    /// Remove a preset.
+    RemovePreset {
+        /// Which.
+        id: Text<128>,
     },
     /// Remove a connection and its credential.
     RemoveConnection {

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::connection::Effort;
 use crate::op::{ApprovalDecision, TabIdentity, TurnOverrides};
+use crate::settings::ModelChoice;
 
 /// Tokens of one model call, as the provider reported them.
 #[derive(
@@ -24,6 +26,18 @@ pub struct Usage {
     /// Input tokens written to a cache.
     #[serde(default)]
     pub cache_write: u64,
+}
+
+/// What model calls cost together.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// In nanodollars.
+    pub nanodollars: u64,
+    /// Whether there were calls besides whose price is not known.
+    pub at_least: bool,
 }
 
 /// What a turn is for.
@@ -167,8 +181,11 @@ pub enum ItemBody {
         connection_id: ConnectionId,
         /// The model.
         model_id: String,
-        /// What it cost.
+        /// Its tokens.
         usage: Option<Usage>,
+        /// What they cost, in nanodollars; none when no price is known.
+        #[serde(default)]
+        cost: Option<u64>,
         /// Cut short.
         incomplete: bool,
         /// What the provider cut it for: `max_tokens` or `content_filter`.
@@ -458,6 +475,15 @@ pub struct ThreadMeta {
     pub turns: u64,
     /// Tokens used.
     pub total_tokens: u64,
+    /// What they cost; none when no price is known.
+    #[serde(default)]
+    pub cost: Option<Cost>,
+    /// The model that the person chose for it.
+    #[serde(default)]
+    pub model: Option<ModelChoice>,
+    /// How much that model should think.
+    #[serde(default)]
+    pub effort: Option<Effort>,
     /// Set aside: it stopped the engine twice and is not run any more.
     pub quarantined: bool,
 }

@@ -86,6 +86,12 @@ impl Price {
 }
 
 impl KnownFacts {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// These facts, and where they say nothing those of `below`.
     #[must_use]
     pub const fn over(self, below: Self) -> Self {

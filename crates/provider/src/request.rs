@@ -23,6 +23,22 @@ pub struct Request {
     pub parameters: Parameters,
 }
 
+impl Request {
+    /// Puts a sentence in the place of every picture, for a model that sees none: a request with one would be refused, and
+    /// one without a word of it would leave the model to guess.
+    pub fn say_pictures(&mut self) {
+        const WORDS: &str = "[A picture stood here. You cannot see pictures; say so if it matters.]";
+        for message in &mut self.messages {
+            let (Message::User { parts } | Message::ToolResult { parts, .. }) = message else { continue };
+            for part in parts {
+                if matches!(part, Part::Image { .. }) {
+                    *part = Part::text(WORDS);
+                }
+            }
+        }
+    }
+}
+
 /// How to generate. What is `None` is not sent, so that the provider's own default holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, FromJson, ToJson)]
 #[serde(rename_all = "camelCase", default)]

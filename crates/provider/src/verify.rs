@@ -3,9 +3,13 @@
 //! The caller lists the models first (their names are offered to the person), then sends [`request`] through the same
 //! encoder, driver and decoder as a turn, and gives the outcome to [`read`].
 
+use panelot_base::json::{FromJson, ToJson};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::error::{ErrorKind, ProviderError};
+use crate::error::{ErrorKind, ProviderError, Reason};
+use crate::models::ListedModel;
+use crate::registry::KnownFacts;
 use crate::request::{Message, Parameters, Part, Request, ToolSchema};
 use crate::response::Response;
 
@@ -13,6 +17,132 @@ use crate::response::Response;
 pub const OUTPUT_TOKENS: u32 = 32;
 /// How long the caller waits for the answer, in milliseconds: a local model may be loaded first.
 pub const TIMEOUT_MS: u64 = 60_000;
+
+/// A part of a try, in the order in which they are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub enum Step {
+    /// A server answers.
+    Reachable,
+    /// It lists its models.
+    Models,
+    /// A model answers as a stream.
+    Stream,
+    /// It calls a tool and takes the result.
+    Tools,
+    /// It sees a picture.
+    Image,
+}
+
+/// How a part of a try ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub enum StepOutcome {
+    /// It works.
+    Passed,
+    /// It does not.
+    Failed,
+    /// It was not tried, or the server has no such thing.
+    Skipped,
+}
+
+/// What is told of a part as soon as it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase")]
+pub struct StepReport {
+    /// Which part.
+    pub step: Step,
+    /// How it ended.
+    pub outcome: StepOutcome,
+    /// What failed, when the provider or the way to it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ProviderError>,
+}
+
+/// What a try, or a question for the models, came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson, ToJson)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tried {
+    /// The model that was asked; empty when none was.
+    pub model: String,
+    /// What the server lists; none when it has no list or did not give it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listed: Option<Vec<ListedModel>>,
+    /// What the try showed of the model.
+    pub facts: KnownFacts,
+    /// Why the connection does not work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ProviderError>,
+}
+
+/// The first of a list that is likely to chat: servers list what embeds, paints and speaks beside it.
+#[must_use]
+pub fn first_chat_model(listed: &[ListedModel]) -> Option<&str> {
+    const OTHERS: [&str; 11] = [
+        "embed",
+        "whisper",
+        "tts",
+        "dall-e",
+        "moderation",
+        "rerank",
+        "image",
+        "audio",
+        "realtime",
+        "transcribe",
+        "ocr",
+    ];
+    let chats = |model: &&ListedModel| {
+        let name = model.id.to_lowercase();
+        !OTHERS.iter().any(|word| name.contains(word))
+    };
+    listed.iter().find(chats).or_else(|| listed.first()).map(|model| model.id.as_str())
+}
+
+/// Whether a server without a list answered the question for it.
+#[must_use]
+pub fn has_no_list(error: &ProviderError) -> bool {
+    matches!(error.status, Some(404 | 405 | 501))
+}
+
+/// Whether an error says that the model takes no pictures.
+#[must_use]
+pub fn refuses_pictures(error: &ProviderError) -> bool {
+    let may_be = error.kind == ErrorKind::Protocol
+        && !matches!(
+            error.reason,
+            Some(
+                Reason::ModelNotFound
+                    | Reason::EndpointNotFound
+                    | Reason::ResponseFormat
+                    | Reason::Redirected
+            )
+        );
+    let said = error.upstream_message.as_deref().unwrap_or_default().to_lowercase();
+    let about = ["image", "vision", "multimodal", "multi-modal", "图片", "图像"];
+    let refusal = [
+        "not support",
+        "unsupported",
+        "n't support",
+        "no support",
+        "cannot",
+        "can't",
+        "not allowed",
+        "invalid",
+        "unknown variant",
+        "not a multimodal",
+        "text only",
+        "only text",
+        "must be a string",
+        "mmproj",
+        "不支持",
+    ];
+    // About the picture itself, which another model would not take either.
+    let bad_picture = ["too large", "corrupt", "decode", "download", "base64", "dimension", "exceed"];
+    may_be
+        && about.iter().any(|word| said.contains(word))
+        && refusal.iter().any(|word| said.contains(word))
+        && !bad_picture.iter().any(|word| said.contains(word))
+}
 
 /// The request to verify `model` with.
 #[must_use]

@@ -20,7 +20,10 @@ pub use node::{Body, Node, NoticeKind, StoredCall};
 pub use receipt::{Outcome, Receipt};
 pub use record::{RECORD_VERSION, Record, RecordError, Row};
 pub use run::{Batch, Call, CallState, Environment, Run, RunState};
-pub use settings::{Connection, Draft, Grant, ProviderWire, Rule, SealedSecret, Settings, Vault};
+pub use settings::{
+    Connection, Draft, Grant, ModelEntry, Preset, ProviderWire, Rule, SealedSecret, Settings, StoredHeader,
+    StoredKey, Vault,
+};
 pub use thread::{Chain, Thread, ThreadHead};
 
 /// The version of the database's shape (its tables). Raised with a migration step in the stores.

@@ -117,6 +117,9 @@ pub enum Body {
         /// this model only.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         vendor: Map<String, Value>,
+        /// What its tokens cost, in nanodollars, at the price that was known then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<u64>,
     },
     /// What came back from a call.
     #[serde(rename_all = "camelCase")]

@@ -5,6 +5,7 @@ use panelot_base::{
     ApprovalId, ClientId, ConnectionId, EnvironmentDigest, ItemId, RunId, SubmissionId, ThreadId, Timestamp,
     TurnId,
 };
+use panelot_provider::Effort;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -216,6 +217,9 @@ pub struct Run {
     /// The model that it uses, once begun.
     #[serde(default)]
     pub model: Option<ModelChoice>,
+    /// The levels of tools that it may use, once begun; none for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_levels: Option<Vec<String>>,
     /// Its newest node: where it goes on after a restart.
     #[serde(default)]
     pub leaf: Option<u64>,
@@ -265,6 +269,9 @@ pub struct Overrides {
     /// Another permission policy (`always`, `untrusted`, `auto`).
     #[serde(default)]
     pub policy: Option<String>,
+    /// How much the model should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
 }
 
 /// A model of a connection.

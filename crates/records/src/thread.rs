@@ -2,8 +2,10 @@
 
 use panelot_base::json::{FromJson, ToJson};
 use panelot_base::{RunId, ThreadId, Timestamp};
+use panelot_provider::Effort;
 use serde::{Deserialize, Serialize};
 
+use crate::run::ModelChoice;
 use crate::{Approval, Node, Run};
 
 /// Where a title came from, which decides what may replace it.
@@ -29,6 +31,12 @@ pub struct Stats {
     pub turns: u64,
     /// Input and output tokens as the providers reported them.
     pub total_tokens: u64,
+    /// What those cost whose price was known, in nanodollars; none while there were no such.
+    #[serde(default)]
+    pub cost: Option<u64>,
+    /// Whether there were tokens whose price was not known.
+    #[serde(default)]
+    pub unpriced: bool,
 }
 
 /// A stretch of a conversation's tree that grows at its end only. Each edit of an earlier message begins one.
@@ -90,6 +98,12 @@ pub struct Thread {
     /// The preset it was made with.
     #[serde(default)]
     pub preset: Option<String>,
+    /// The model that the person chose for it.
+    #[serde(default)]
+    pub model: Option<ModelChoice>,
+    /// How much that model should think.
+    #[serde(default)]
+    pub effort: Option<Effort>,
     /// Free labels.
     #[serde(default)]
     pub tags: Vec<String>,

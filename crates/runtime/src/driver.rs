@@ -12,7 +12,9 @@ use futures_channel::oneshot;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
 use panelot_base::limits::{ALARM_MIN_MS, KEEP_ALIVE_MS, SWEEP_DELAY_MS, SWEEP_PAUSE_MS};
-use panelot_base::{EnvironmentDigest, ItemId, Secret, SortedMap, SortedSet, ThreadId, Timestamp};
+use panelot_base::{
+    ConnectionId, EnvironmentDigest, ItemId, Secret, SortedMap, SortedSet, ThreadId, Timestamp,
+};
 #[cfg(feature = "failpoints")]
 use panelot_engine::TargetPhase;
 use panelot_engine::{Boot, ConnectionHandle, Effect, Engine, Found, Input, PageSignal, Step, Wanted};
@@ -41,6 +43,8 @@ pub struct Runtime<P: Ports> {
     mailbox: RefCell<Mailbox>,
     bell: UnboundedSender<()>,
     pub(crate) cancels: RefCell<Cancels>,
+    /// What ends the tries of connections that are under way.
+    pub(crate) tries: RefCell<SortedMap<(ConnectionHandle, ConnectionId), oneshot::Sender<()>>>,
     pub(crate) environments: RefCell<SortedMap<EnvironmentDigest, Rc<Environment>>>,
     /// Tasks under way.
     pub(crate) tasks: Cell<u32>,
@@ -70,6 +74,7 @@ impl<P: Ports> Runtime<P> {
             mailbox: RefCell::default(),
             bell,
             cancels: RefCell::default(),
+            tries: RefCell::default(),
             environments: RefCell::default(),
             tasks: Cell::new(0),
             kept_alive: Cell::new(false),
@@ -411,9 +416,8 @@ impl<P: Ports> Runtime<P> {
                     let _ = sender.send(response);
                 }
             }
-            Effect::Verify { from, submission, connection, wire, base_url, model } => {
-                self.spawn_verify(from, submission, connection, (wire, base_url), model);
-            }
+            Effect::Try(trial) => self.spawn_try(trial),
+            Effect::CancelTry { from, connection } => self.cancel_tries(from, connection.as_ref()),
             Effect::Unlock { from, submission, key } => {
                 let result = boxed(self.check_passphrase(&key, true)).await;
                 self.ports.keep_session_key(self.ports.store().sealer().session_key());
@@ -621,6 +625,7 @@ fn thread_of(input: &Input) -> Option<ThreadId> {
         | Input::Page { .. }
         | Input::UpdateAvailable { .. }
         | Input::Wake
-        | Input::Verified { .. } => None,
+        | Input::TryStep { .. }
+        | Input::Tried { .. } => None,
     }
 }

@@ -96,7 +96,8 @@ fn lane_of(input: &Input) -> Lane {
         | Input::Wake
         | Input::Checked { .. }
         | Input::Unlocked { .. }
-        | Input::Verified { .. } => Lane::Directory,
+        | Input::TryStep { .. }
+        | Input::Tried { .. } => Lane::Directory,
     }
 }
 

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use futures_util::pin_mut;
-use panelot_base::{ConnectionId, EnvironmentDigest, Secret, ThreadId};
-use panelot_engine::{Cut, Input, ModelCall, ModelInput, Purpose, context};
-use panelot_model_client::{Call, CallError, Delta, Models};
+use panelot_base::{EnvironmentDigest, Secret, ThreadId};
+use panelot_engine::{Access, Credential, Cut, Input, ModelCall, ModelInput, Purpose, context};
+use panelot_model_client::{Call, CallError, Delta, Models, Place, Secrets};
 use panelot_provider::{ErrorKind, ProviderError, Reason, Request, Response, Wire};
 use panelot_records::{Environment, Key, Node, ProviderWire, Record};
 use panelot_store::{HeadError, PathPage, SealError, Store, StoreError};
@@ -38,6 +38,25 @@ impl From<CallError> for NoAnswer {
     }
 }
 
+impl From<StoreError> for NoAnswer {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Seal(SealError::Locked) => Self::Locked,
+            error => Self::Failed(CallError::from(unopened(&error))),
+        }
+    }
+}
+
+/// Where a call goes, as the client takes it.
+pub(crate) fn place(access: &Access) -> Place {
+    Place {
+        wire: wire(access.wire),
+        base_url: access.base_url.as_str().to_owned(),
+        quirks: access.quirks,
+        headers: access.headers.iter().map(|(name, _)| name.clone()).collect(),
+    }
+}
+
 /// The codec of a connection's protocol.
 pub(crate) const fn wire(recorded: ProviderWire) -> Wire {
     match recorded {
@@ -46,11 +65,6 @@ pub(crate) const fn wire(recorded: ProviderWire) -> Wire {
         ProviderWire::Responses => Wire::Responses,
         ProviderWire::BuiltIn => Wire::BuiltIn,
     }
-}
-
-/// The credential of a connection; empty when none is stored.
-pub(crate) async fn secret_of<S: Store>(store: &S, connection: &ConnectionId) -> Result<Secret, StoreError> {
-    store.secret(connection).await.map(Option::unwrap_or_default)
 }
 
 /// A credential that cannot be opened, as an error of its provider's.
@@ -66,6 +80,25 @@ pub(crate) fn unopened(error: &StoreError) -> ProviderError {
 }
 
 impl<P: Ports> Runtime<P> {
+    async fn secret(&self, credential: &Credential) -> Result<Secret, StoreError> {
+        match credential {
+            Credential::Given(secret) => Ok(secret.clone()),
+            Credential::Stored(id) => Ok(self.ports.store().secret(id).await?.unwrap_or_default()),
+        }
+    }
+
+    /// What a provider is shown, opened.
+    pub(crate) async fn secrets_of(&self, access: &Access) -> Result<Secrets, StoreError> {
+        let mut secrets = Secrets::default();
+        for key in &access.keys {
+            secrets.keys.push(self.secret(key).await?);
+        }
+        for (_, value) in &access.headers {
+            secrets.headers.push(self.secret(value).await?);
+        }
+        Ok(secrets)
+    }
+
     #[inline(never)]
     pub(crate) fn spawn_model(self: &Rc<Self>, call: ModelCall) {
         let runtime = Rc::clone(self);
@@ -95,18 +128,14 @@ impl<P: Ports> Runtime<P> {
             Purpose::Given(request) => Request::clone(request),
             Purpose::Answer(_) | Purpose::Summary(_) => self.assembled(call).await?,
         };
-        let key = match secret_of(self.ports.store(), &call.connection).await {
-            Ok(key) => key,
-            Err(StoreError::Seal(SealError::Locked)) => return Err(NoAnswer::Locked),
-            Err(error) => return Err(CallError::from(unopened(&error)).into()),
-        };
+        let secrets = self.secrets_of(&call.access).await?;
         let asked = Call {
             thread: call.thread.clone(),
-            wire: wire(call.wire),
-            base_url: call.base_url.as_str().to_owned(),
+            place: place(&call.access),
+            sees: call.facts.vision,
             request,
         };
-        Ok(self.ports.models().answer(asked, key, self.deltas(call)).await?)
+        Ok(self.ports.models().answer(asked, secrets, self.deltas(call)).await?)
     }
 
     /// Where the deltas of a call go: to the engine, unless only the whole answer counts.
@@ -204,7 +233,7 @@ fn request(call: &ModelCall, environment: &Environment, path: &[Node]) -> Result
         Purpose::Summary(cut) => Ok(context::summary_request(environment, path, &call.fence_seed, cut)),
         Purpose::Answer(room) => {
             let request = context::assemble(environment, path, &call.fence_seed, &call.reminders);
-            match context::overflow(&request, path, *room) {
+            match context::overflow(&request, path, *room, call.facts.context_tokens) {
                 Some(cut) => Err(NoAnswer::Full(cut)),
                 None => Ok(request),
             }

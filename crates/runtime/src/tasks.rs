@@ -3,19 +3,21 @@
 use std::rc::Rc;
 
 use futures_channel::oneshot;
+use futures_util::future::{Either, select};
+use futures_util::pin_mut;
 use panelot_base::limits::SNAPSHOT_PAGE_NODES;
-use panelot_base::{ConnectionId, ItemId, SafeUrl, SortedMap, SubmissionId, ThreadId};
-use panelot_engine::{ConnectionHandle, Input, TargetLookup};
+use panelot_base::{ConnectionId, ItemId, SortedMap, SubmissionId, ThreadId};
+use panelot_engine::{ConnectionHandle, Input, TargetLookup, Trial};
 use panelot_gatekeeper::Permit;
 use panelot_model_client::{CallError, Models, Probe};
 use panelot_protocol::OpMessage;
+use panelot_provider::verify::Tried;
 use panelot_provider::{ErrorKind, ProviderError};
-use panelot_records::ProviderWire;
 use panelot_store::{HeadError, PathPage, Store};
 use panelot_tools::Command;
 
 use crate::driver::Runtime;
-use crate::model::{Reach, secret_of, unopened, wire};
+use crate::model::{Reach, place, unopened};
 use crate::ports::{Browser, Ports};
 
 /// Tells an attempt of a call from a later one of the same call.
@@ -106,34 +108,60 @@ impl<P: Ports> Runtime<P> {
         });
     }
 
+    /// Tries a connection. A try of the same connection by the same view that is under way ends.
     #[inline(never)]
-    pub(crate) fn spawn_verify(
-        self: &Rc<Self>,
-        from: ConnectionHandle,
-        submission: SubmissionId,
-        connection: ConnectionId,
-        place: (ProviderWire, SafeUrl),
-        model: String,
-    ) {
+    pub(crate) fn spawn_try(self: &Rc<Self>, trial: Box<Trial>) {
         let runtime = Rc::clone(self);
+        let (sender, cancelled) = oneshot::channel::<()>();
+        let key = (trial.from, trial.connection.clone());
+        // Dropping the sender of another try ends it.
+        self.tries.borrow_mut().insert(key.clone(), sender);
         self.spawn_task(async move {
-            let probe =
-                Probe { wire: wire(place.0), base_url: place.1.as_str().to_owned(), model: model.clone() };
-            let result = runtime.verify(&connection, probe).await;
-            runtime.push(Input::Verified { from, submission, connection, model, result });
+            let ended = {
+                let tried = runtime.tried(&trial);
+                pin_mut!(tried);
+                match select(tried, cancelled).await {
+                    Either::Left((tried, _)) => Some(tried),
+                    Either::Right(_) => None,
+                }
+            };
+            // Of one that was ended the place may be another's by now.
+            if ended.is_some() {
+                runtime.tries.borrow_mut().remove(&key);
+            }
+            runtime.push(Input::Tried { trial, result: ended });
         });
     }
 
-    async fn verify(&self, connection: &ConnectionId, probe: Probe) -> Result<Vec<String>, ProviderError> {
-        let key = secret_of(self.ports.store(), connection).await.map_err(|error| unopened(&error))?;
-        self.ports.models().verify(probe, key).await.map_err(|error| match error {
-            CallError::Provider(error) => error,
-            CallError::Ours(why) => {
-                let mut told = ProviderError::new(ErrorKind::Protocol, None);
-                told.upstream_message = Some(why);
-                told
+    async fn tried(self: &Rc<Self>, trial: &Trial) -> Tried {
+        let failed = |error: ProviderError| Tried { error: Some(error), ..Tried::default() };
+        let secrets = match self.secrets_of(&trial.access).await {
+            Ok(secrets) => secrets,
+            Err(error) => return failed(unopened(&error)),
+        };
+        let probe =
+            Probe { place: place(&trial.access), model: trial.model.clone(), only_lists: trial.only_lists };
+        let (runtime, told) = (Rc::clone(self), trial.clone());
+        let told = Box::new(move |report| {
+            runtime.push(Input::TryStep { trial: Box::new(told.clone()), report });
+        });
+        match self.ports.models().verify(probe, secrets, told).await {
+            Ok(tried) => tried,
+            Err(CallError::Provider(error)) => failed(error),
+            Err(CallError::Ours(why)) => {
+                let mut error = ProviderError::new(ErrorKind::Protocol, None);
+                error.upstream_message = Some(why);
+                failed(error)
             }
-        })
+        }
+    }
+
+    /// Ends the tries of a view, of one connection or of all.
+    pub(crate) fn cancel_tries(&self, from: ConnectionHandle, connection: Option<&ConnectionId>) {
+        let is_other = |(of, id): &(ConnectionHandle, ConnectionId)| {
+            *of != from || connection.is_some_and(|it| it != id)
+        };
+        self.tries.borrow_mut().retain(|key, _| is_other(key));
     }
 
     #[inline(never)]

@@ -104,7 +104,8 @@ pub(crate) fn effect_name(effect: &Effect) -> &'static str {
         Effect::FindTarget(_) => "find target",
         Effect::Dispatch { .. } => "dispatch",
         Effect::CancelTool { .. } => "cancel tool",
-        Effect::Verify { .. } => "verify",
+        Effect::Try(_) => "try",
+        Effect::CancelTry { .. } => "cancel try",
         Effect::Unlock { .. } => "unlock",
         Effect::Lock => "lock",
         Effect::KeepUnlocked => "keep unlocked",
@@ -638,8 +639,16 @@ impl World {
                 self.start_tool(thread, item, attempt, *command);
             }
             Effect::CancelTool { thread, item } => self.cancel_tool(&thread, &item),
-            Effect::Verify { from, submission, connection, model, .. } => {
-                self.start(Task::Verify { from, submission, connection, model });
+            Effect::Try(trial) => self.start(Task::Try(trial)),
+            Effect::CancelTry { from, connection } => {
+                let Some(worker) = &mut self.worker else { return };
+                let is_other = |task: &Task| match task {
+                    Task::Try(trial) => {
+                        trial.from != from || connection.as_ref().is_some_and(|it| *it != trial.connection)
+                    }
+                    _ => true,
+                };
+                worker.tasks.retain(is_other);
             }
             Effect::Elicited { item, response, .. } => {
                 self.note(|| format!("  the server of {item} is told {response:?}"));

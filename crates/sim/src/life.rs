@@ -361,8 +361,7 @@ impl World {
 
     /// Ends what only a view waits for.
     fn finish_reads(&mut self) -> bool {
-        let reads =
-            |task: &Task| matches!(task, Task::Verify { .. } | Task::History { .. } | Task::Branch { .. });
+        let reads = |task: &Task| matches!(task, Task::Try(_) | Task::History { .. } | Task::Branch { .. });
         let tasks = self.worker.iter_mut().flat_map(|worker| worker.tasks.extract_if(.., |task| reads(task)));
         let tasks: Vec<Task> = tasks.collect();
         let found = !tasks.is_empty();

@@ -1,11 +1,15 @@
 //! What the worker talks to: models, pages, the browser. It answers well, badly, late or never.
 
-use panelot_base::{ConnectionId, ItemId, ModelCallId, SubmissionId, ThreadId};
+use panelot_base::{ItemId, ModelCallId, SubmissionId, ThreadId};
 use panelot_engine::{
-    ConnectionHandle, Cut, Input, ModelCall, ModelInput, PageSignal, Purpose, Room, TargetLookup, context,
+    ConnectionHandle, Cut, Input, ModelCall, ModelInput, PageSignal, Purpose, Room, TargetLookup, Trial,
+    context,
 };
 use panelot_protocol::OpMessage;
-use panelot_provider::{ErrorKind, ProviderError, Reason, Response, StopReason, ToolCall, Usage};
+use panelot_provider::verify::{Step as VerifyStep, StepOutcome, StepReport, Tried};
+use panelot_provider::{
+    ErrorKind, KnownFacts, ListedModel, ProviderError, Reason, Response, StopReason, ToolCall, Usage,
+};
 use panelot_records::{CallState, RunState};
 use panelot_store::Store;
 use panelot_tools::{
@@ -22,7 +26,7 @@ pub(crate) enum Task {
     Model { call: Box<ModelCall>, said: bool, stalled: bool },
     Lookup(Box<TargetLookup>),
     Tool { thread: ThreadId, item: ItemId, attempt: u32, command: Box<Command>, cancelled: bool },
-    Verify { from: ConnectionHandle, submission: SubmissionId, connection: ConnectionId, model: String },
+    Try(Box<Trial>),
     History { from: ConnectionHandle, submission: SubmissionId, thread: ThreadId, leaf: u64 },
     Branch { from: ConnectionHandle, message: Box<OpMessage>, thread: ThreadId, leaf: u64 },
 }
@@ -33,7 +37,7 @@ impl Task {
             Self::Model { call, .. } => Some(&call.thread),
             Self::Lookup(lookup) => Some(&lookup.thread),
             Self::Tool { thread, .. } => Some(thread),
-            Self::Verify { .. } | Self::History { .. } | Self::Branch { .. } => None,
+            Self::Try(_) | Self::History { .. } | Self::Branch { .. } => None,
         }
     }
 }
@@ -123,7 +127,9 @@ impl World {
         };
         request.check().map_err(|error| format!("the request of {} is illegal: {error}", call.run))?;
         Ok(match call.purpose {
-            Purpose::Answer(room @ (Room::Window | Room::Less)) => context::overflow(&request, &path, room),
+            Purpose::Answer(room @ (Room::Window | Room::Less)) => {
+                context::overflow(&request, &path, room, call.facts.context_tokens)
+            }
             _ => None,
         })
     }
@@ -273,14 +279,20 @@ impl World {
                 let report = self.tool(&command, cancelled, chance);
                 self.push(Input::Report { thread, item, attempt, report });
             }
-            Task::Verify { from, submission, connection, model } => {
+            Task::Try(trial) => {
+                let mut tried = Tried { model: trial.model.clone(), ..Tried::default() };
                 let failed = !self.calm && chance.one_in(3);
-                let result = if failed {
-                    Err(ProviderError::new(ErrorKind::Auth, Some(Reason::InvalidKey)))
+                if failed {
+                    tried.error = Some(ProviderError::new(ErrorKind::Auth, Some(Reason::InvalidKey)));
                 } else {
-                    Ok(vec!["m1".to_owned()])
-                };
-                self.push(Input::Verified { from, submission, connection, model, result });
+                    let facts = KnownFacts::default();
+                    let model = ListedModel { id: "m1".to_owned(), name: String::new(), facts };
+                    tried.listed = Some(vec![model]);
+                    let report =
+                        StepReport { step: VerifyStep::Models, outcome: StepOutcome::Passed, error: None };
+                    self.push(Input::TryStep { trial: trial.clone(), report });
+                }
+                self.push(Input::Tried { trial, result: Some(tried) });
             }
             Task::History { from, submission, thread, leaf } => self.history(from, submission, thread, leaf),
             Task::Branch { from, message, thread, leaf } => {

@@ -35,14 +35,16 @@ fn node(thread: &str, seq: u64, text: &str) -> Node {
 
 fn records(text: &str) -> Vec<Record> {
     let connection = Connection {
-        id: ConnectionId::new("c").unwrap(),
         revision: 3,
         name: "Mine".to_owned(),
-        wire: ProviderWire::Openai,
-        base_url: SafeUrl::new("https://api.example.com/v1"),
         models: vec!["m".to_owned()],
         has_key: true,
-        created_at: Timestamp(1),
+        ..Connection::new(
+            ConnectionId::new("c").unwrap(),
+            ProviderWire::Openai,
+            SafeUrl::new("https://api.example.com/v1"),
+            Timestamp(1),
+        )
     };
     let rule = Rule {
         id: RuleId::new("r").unwrap(),

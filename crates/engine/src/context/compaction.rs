@@ -5,7 +5,7 @@
 
 use panelot_base::limits::{SUMMARY_REQUEST_BYTES, SUMMARY_REQUESTS_BYTES};
 use panelot_prompts::{Nonce, fence, wording};
-use panelot_provider::{Message, Parameters, Part, Request, model_facts};
+use panelot_provider::{Message, Parameters, Part, Request};
 use panelot_records::{Body, Environment, Node, NoticeKind};
 use serde_json::Value;
 
@@ -103,8 +103,8 @@ fn node_tokens(node: &Node) -> usize {
 
 /// Whether a request must not be sent as it is, and if so, where its path can be cut.
 #[must_use]
-pub fn overflow(request: &Request, path: &[Node], room: Room) -> Option<Option<Cut>> {
-    let window = model_facts(&request.model).context_tokens as usize;
+pub fn overflow(request: &Request, path: &[Node], room: Room, window: u32) -> Option<Option<Cut>> {
+    let window = window as usize;
     let used = request_tokens(request);
     let (keep, room_tokens) = match room {
         Room::Any => return None,

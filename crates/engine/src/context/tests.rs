@@ -60,6 +60,7 @@ fn assistant(text: &str, calls: impl IntoIterator<Item = usize>, incomplete: boo
         incomplete,
         stop: None,
         vendor: Default::default(),
+        cost: None,
     }
 }
 
@@ -192,6 +193,9 @@ proptest! {
     }
 }
 
+/// Tokens that the models of these tests take.
+const WINDOW: u32 = panelot_provider::CONTEXT_TOKENS_DEFAULT;
+
 #[test]
 fn a_call_keeps_its_newest_result_and_one_without_says_that_it_was_interrupted() {
     let path = path(vec![
@@ -267,18 +271,21 @@ fn a_conversation_is_cut_before_a_message_when_its_window_fills_and_not_before()
     }
     let short = path(bodies.clone().into_iter().take(5).collect());
     let fits = assemble(&environment(), &short, "seed", &[]);
-    assert_eq!(super::overflow(&fits, &short, Room::Window), None);
+    assert_eq!(super::overflow(&fits, &short, Room::Window, WINDOW), None);
     let whole = path(bodies);
     let request = assemble(&environment(), &whole, "seed", &[]);
-    assert_eq!(super::overflow(&request, &whole, Room::Any), None);
-    let cut = super::overflow(&request, &whole, Room::Window).unwrap().unwrap();
+    assert_eq!(super::overflow(&request, &whole, Room::Any, WINDOW), None);
+    let cut = super::overflow(&request, &whole, Room::Window, WINDOW).unwrap().unwrap();
     assert_eq!(cut.up_to, 13, "the newest message of the person and what follows it would not fit");
     assert!(cut.requests.contains("Q3 word") && cut.requests.contains("[…]"), "{}", cut.requests);
     assert!(cut.requests.len() < 13_000);
     let asked = super::summary_request(&environment(), &whole, "seed", &cut);
     assert!(asked.check().is_ok() && asked.tools.is_empty());
-    assert!(super::overflow(&asked, &whole, Room::Window).is_none(), "the request for the summary fits");
-    let less = super::overflow(&fits, &short, Room::Less).unwrap().unwrap();
+    assert!(
+        super::overflow(&asked, &whole, Room::Window, WINDOW).is_none(),
+        "the request for the summary fits"
+    );
+    let less = super::overflow(&fits, &short, Room::Less, WINDOW).unwrap().unwrap();
     assert!(less.up_to < 5 && less.room_tokens < cut.room_tokens);
 }
 
@@ -286,14 +293,18 @@ fn a_conversation_is_cut_before_a_message_when_its_window_fills_and_not_before()
 fn a_conversation_of_one_message_cannot_be_cut() {
     let whole = path(vec![user(&"word ".repeat(150_000), false)]);
     let request = assemble(&environment(), &whole, "seed", &[]);
-    assert_eq!(super::overflow(&request, &whole, Room::Window), Some(None));
+    assert_eq!(super::overflow(&request, &whole, Room::Window, WINDOW), Some(None));
     let again = path(vec![
         user("covered", false),
         summary(1, "They spoke.", ""),
         user(&"word ".repeat(150_000), false),
     ]);
     let request = assemble(&environment(), &again, "seed", &[]);
-    assert_eq!(super::overflow(&request, &again, Room::Window), Some(None), "there is nothing more to cover");
+    assert_eq!(
+        super::overflow(&request, &again, Room::Window, WINDOW),
+        Some(None),
+        "there is nothing more to cover"
+    );
 }
 
 #[test]
@@ -313,7 +324,19 @@ fn what_a_provider_wants_back_goes_to_the_model_that_said_it_and_to_no_other() {
         };
         calls[0].vendor = marks("call");
         let (model, vendor) = (model.to_owned(), marks("turn"));
-        Body::Assistant { item, text, reasoning, calls, connection, model, usage, incomplete, stop, vendor }
+        Body::Assistant {
+            item,
+            text,
+            reasoning,
+            calls,
+            connection,
+            model,
+            usage,
+            incomplete,
+            stop,
+            vendor,
+            cost: None,
+        }
     };
     for (model, kept) in [("m", true), ("another", false)] {
         let path = path(vec![user("a", false), signed(model)]);

@@ -159,6 +159,8 @@ impl Engine {
             archived: false,
             folder: None,
             preset: None,
+            model: None,
+            effort: None,
             tags: Vec::new(),
             forked_from: None,
             stats: panelot_records::thread::Stats::default(),
@@ -271,7 +273,7 @@ fn dispatch_command(
         Op::TurnFork(it) => {
             machine.fork_turn(context, draft, submission(it.input, &it.overrides), it.sibling_of, found)
         }
-        Op::ThreadUpdate(update) => Ok(machine.update(draft, update)),
+        Op::ThreadUpdate(update) => machine.update(context, draft, update),
         Op::ThreadSelectBranch(it) => machine.select_branch(context, draft, it.node, found),
         Op::MessageDelete(it) => machine.remove_message(draft, it.node, found),
         Op::TurnSteer(steer) => {
@@ -301,7 +303,9 @@ fn dispatch_command(
             machine.delete(context, draft);
             Ok(Admitted { thread: Some(machine.id().clone()), ..Admitted::default() })
         }
-        Op::ConnectionVerify(_)
+        Op::ConnectionCancel(_)
+        | Op::ConnectionModels(_)
+        | Op::ConnectionVerify(_)
         | Op::GrantRevoke(_)
         | Op::DraftUpdate(_)
         | Op::Initialize(_)

@@ -1,18 +1,15 @@
 //! Operations that only ask, and answers that the driver brought.
 
 use super::{
-    ConnectionHandle, DirectoryCursor, DirectorySnapshot, Effect, Engine, ErrorCode, ErrorView, Event,
-    EventMessage, Initialize, Initialized, PROTOCOL, Refused, RejectedOp, ReloadRequired, SCHEMA_HASH,
-    SettingsEvent, Step, StreamCursor, SubmissionId, ThreadId, ThreadSnapshotEvent, answer, error_event,
-    private, project,
+    ConnectionHandle, DirectoryCursor, DirectorySnapshot, Effect, Engine, ErrorCode, Event, EventMessage,
+    Initialize, Initialized, PROTOCOL, Refused, RejectedOp, ReloadRequired, SCHEMA_HASH, SettingsEvent, Step,
+    StreamCursor, SubmissionId, ThreadId, ThreadSnapshotEvent, answer, error_event, private, project,
 };
 use crate::receipt::Command;
-use panelot_base::ConnectionId;
-use panelot_base::json::ToJson;
-use panelot_protocol::event::{ConnectionVerified, ThreadPage};
+use panelot_protocol::Text;
+use panelot_protocol::event::ThreadPage;
 use panelot_protocol::op::DraftUpdate;
 use panelot_protocol::{Op, OpMessage};
-use panelot_provider::ProviderError;
 use panelot_records::{Commit, Draft, Durability, Key, Node, Write};
 
 impl Engine {
@@ -129,12 +126,17 @@ impl Engine {
                 self.update_now = self.update.is_some();
                 Step::default()
             }
-            Op::ConnectionVerify(verify) => self.on_verify(
-                from,
-                submission_id,
-                verify.connection_id,
-                verify.model_id.map(|it| it.to_string()),
-            ),
+            Op::ConnectionVerify(it) => {
+                let model = it.model_id.map(Text::into_string);
+                self.on_try(from, submission_id, it.connection_id, it.draft, model, false)
+            }
+            Op::ConnectionModels(it) => {
+                self.on_try(from, submission_id, it.connection_id, it.draft, None, true)
+            }
+            Op::ConnectionCancel(it) => {
+                let effect = Effect::CancelTry { from, connection: Some(it.connection_id) };
+                Step { effects: vec![effect], ..Step::default() }
+            }
             _ => answer(from, error_event(Some(submission_id), ErrorCode::Internal, "not a question", false)),
         }
     }
@@ -186,60 +188,6 @@ impl Engine {
         } else {
             (ErrorCode::Internal, "this conversation's records cannot be read")
         }
-    }
-
-    #[inline(never)]
-    fn on_verify(
-        &self,
-        from: ConnectionHandle,
-        submission: SubmissionId,
-        connection: ConnectionId,
-        model: Option<String>,
-    ) -> Step {
-        let known = self.directory.connections.get(&connection);
-        let chosen =
-            known.map(|known| (known, model.or_else(|| known.models.first().cloned()).unwrap_or_default()));
-        let Some((known, model)) = chosen else {
-            let error = ErrorView {
-                code: ErrorCode::NotConfigured,
-                message: "that connection does not exist any more".to_owned(),
-                provider: None,
-            };
-            let event = ConnectionVerified {
-                submission_id: submission,
-                connection_id: connection,
-                model_id: String::new(),
-                models: Vec::new(),
-                error: Some(error),
-            };
-            return answer(from, Event::ConnectionVerified(event));
-        };
-        let (wire, base_url) = (known.wire, known.base_url.clone());
-        Step {
-            effects: vec![Effect::Verify { from, submission, connection, wire, base_url, model }],
-            ..Step::default()
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn on_verified(
-        &self,
-        from: ConnectionHandle,
-        submission_id: SubmissionId,
-        connection_id: ConnectionId,
-        model_id: String,
-        result: Result<Vec<String>, ProviderError>,
-    ) -> Step {
-        let (models, error) = match result {
-            Ok(models) => (models, None),
-            Err(error) => {
-                let provider = Some(error.to_json());
-                let message = error.to_string();
-                (Vec::new(), Some(ErrorView { code: ErrorCode::ProviderError, message, provider }))
-            }
-        };
-        let event = ConnectionVerified { submission_id, connection_id, model_id, models, error };
-        answer(from, Event::ConnectionVerified(event))
     }
 
     #[inline(never)]

@@ -72,8 +72,13 @@ impl Engine {
             SecretsChange::Reset {} => {
                 (directory.vault, directory.unlocked) = (None, false);
                 let mut writes = vec![Write::Clear(Table::Secrets), Write::Delete(Key::vault())];
-                for connection in directory.connections.values_mut().filter(|it| it.has_key) {
+                let seals = |it: &&mut panelot_records::Connection| {
+                    it.has_key || it.headers.iter().any(|header| header.value.is_none())
+                };
+                for connection in directory.connections.values_mut().filter(seals) {
                     connection.has_key = false;
+                    connection.keys.clear();
+                    connection.headers.retain(|header| header.value.is_some());
                     connection.revision += 1;
                     writes.push(Write::Put(connection.clone().into()));
                 }

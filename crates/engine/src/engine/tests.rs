@@ -33,6 +33,8 @@ fn thread(open_runs: Vec<RunId>, leaf: Option<u64>) -> Thread {
         archived: false,
         folder: None,
         preset: None,
+        model: None,
+        effort: None,
         tags: Vec::new(),
         stats: Stats::default(),
         forked_from: None,
@@ -45,14 +47,14 @@ fn thread(open_runs: Vec<RunId>, leaf: Option<u64>) -> Thread {
 
 fn connection() -> Connection {
     Connection {
-        id: panelot_base::ConnectionId::new("conn").unwrap(),
-        revision: 0,
         name: "Test".into(),
-        wire: panelot_records::ProviderWire::Openai,
-        base_url: panelot_base::SafeUrl::new("http://localhost:1/v1"),
         models: vec!["m".into()],
-        has_key: false,
-        created_at: NOW,
+        ..Connection::new(
+            panelot_base::ConnectionId::new("conn").unwrap(),
+            panelot_records::ProviderWire::Openai,
+            panelot_base::SafeUrl::new("http://localhost:1/v1"),
+            NOW,
+        )
     }
 }
 
@@ -129,6 +131,7 @@ fn model_calls(steps: &[Step]) -> Vec<ModelCallId> {
 
 fn run(batch: Option<Batch>, leaf: u64) -> Run {
     Run {
+        tool_levels: None,
         id: RunId::new("run").unwrap(),
         thread: ThreadId::new("thread").unwrap(),
         turn: TurnId::new("turn").unwrap(),
@@ -187,6 +190,7 @@ fn assistant(seq: u64, calls: Vec<panelot_records::StoredCall>) -> Node {
             incomplete: false,
             stop: None,
             vendor: Default::default(),
+            cost: None,
         },
     }
 }

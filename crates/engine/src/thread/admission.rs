@@ -1,10 +1,12 @@
 //! How a message becomes a run, and how a run begins.
 
+use panelot_base::json::ToJson;
 use panelot_base::limits::{QUEUED_RUNS_MAX, TITLE_FALLBACK_CHARS_MAX};
 use panelot_base::{ClientId, RunId, SubmissionId, TurnId};
 use panelot_protocol::event::{ErrorCode, Event, TurnStart};
 use panelot_protocol::op::{BrowserContext, TurnOverrides, UserInput};
 use panelot_protocol::snapshot::TurnKind;
+use panelot_provider::Parameters;
 use panelot_records::node::TabIdentity;
 use panelot_records::run::RunError;
 use panelot_records::thread::TitleSource;
@@ -54,7 +56,7 @@ impl ThreadMachine {
         }
         let overrides = overrides_record(submission.overrides);
         // A message that no model could answer is better given back than stored.
-        context.directory.resolve_model(&overrides)?;
+        context.directory.choices(&overrides, &self.thread)?;
         let default_tab = tab_in_front(submission.input.browser_context);
         let run = Run {
             id: RunId::mint(context.ids),
@@ -70,6 +72,7 @@ impl ThreadMachine {
             overrides,
             environment: None,
             model: None,
+            tool_levels: None,
             leaf: None,
             partial: None,
             batch: None,
@@ -138,23 +141,41 @@ impl ThreadMachine {
 
     fn begin(&mut self, context: &mut Context<'_>, draft: &mut Draft, id: &RunId) -> Result<(), Refused> {
         let Some(run) = self.run(id) else { return Ok(()) };
-        let model = context.directory.resolve_model(&run.overrides)?;
+        let mut overrides = run.overrides.clone();
+        let choices = context.directory.choices(&overrides, &self.thread)?;
+        let facts = context.directory.facts(&choices.model);
+        let preset = choices.preset.as_ref();
+        // What the preset says of questions holds for the run, as if the person had said it for this message.
+        overrides.policy = overrides.policy.or_else(|| preset.and_then(|preset| preset.policy.clone()));
+        let levels = preset.and_then(|preset| preset.tool_levels.clone());
+        let prompt = preset.map(|preset| preset.prompt.as_str()).unwrap_or_default();
+        let parameters = choices.parameters(&facts);
         let environment = Environment {
-            system: crate::context::system_prompt(context, &run.overrides),
-            tools: crate::context::offered_tools(context.catalogue),
-            model: model.clone(),
-            parameters: serde_json::Value::Null,
+            system: crate::context::system_prompt(context, &overrides, prompt),
+            tools: if facts.tools == Some(false) {
+                Vec::new()
+            } else {
+                crate::context::offered_tools(context.catalogue, levels.as_deref())
+            },
+            model: choices.model.clone(),
+            parameters: if parameters == Parameters::default() {
+                serde_json::Value::Null
+            } else {
+                parameters.to_json()
+            },
         };
         let digest = environment.digest();
         draft.writes.push(Write::PutEnvironment { digest: digest.clone(), environment });
         let Some(run) = self.run_mut(id) else { return Ok(()) };
         run.environment = Some(digest);
         run.token_limit = context.directory.settings.turn_token_budget;
-        run.model = Some(model);
+        run.model = Some(choices.model);
+        run.overrides = overrides;
+        run.tool_levels = levels;
         self.set_state(id, RunState::Running);
         self.place_message(context, draft, id);
         self.announce_turn(context, draft, id);
-        self.call_model(context, draft, id, Vec::new(), 1);
+        self.call_model(context, draft, id, Vec::new());
         Ok(())
     }
 

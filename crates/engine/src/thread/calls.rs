@@ -106,7 +106,17 @@ impl ThreadMachine {
                 arguments: Some(stored.arguments.clone()),
             },
         }));
-        let call = match context.catalogue.parse(&stored.name, &stored.arguments) {
+        let levels = self.run(id).and_then(|run| run.tool_levels.clone());
+        let level = context.catalogue.find(&stored.name).map(|tool| tool.level);
+        let offered = level.is_none_or(|level| crate::context::is_within(level, levels.as_deref()));
+        let parsed = match offered {
+            true => context.catalogue.parse(&stored.name, &stored.arguments),
+            false => Err(panelot_tools::ArgumentError::UnknownTool {
+                name: stored.name.clone(),
+                known: Vec::new(),
+            }),
+        };
+        let call = match parsed {
             Ok(call) => call,
             Err(error) => {
                 let details = json!({"type": "arguments", "problem": error.to_string()});

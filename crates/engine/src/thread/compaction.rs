@@ -51,7 +51,7 @@ impl ThreadMachine {
         };
         let Some(live) = self.model.take() else { return true };
         draft.closing.push(self.item_complete(live.item, matches!(event, ModelInput::Completed(_))));
-        self.ask_model(context, draft, id, live.reminders, 1, next);
+        self.ask_model(context, draft, id, live.reminders, None, next);
         true
     }
 
@@ -65,6 +65,6 @@ impl ThreadMachine {
     ) {
         let details = json!({"upTo": cut.up_to, "text": response.text.trim(), "requests": cut.requests});
         self.append(draft, context.now, id, Body::Notice { kind: NoticeKind::Summarized, details });
-        self.count_usage(draft, id, response.usage.map(usage_record));
+        self.count_usage(context, draft, id, response.usage.map(usage_record));
     }
 }

@@ -26,7 +26,7 @@ impl ThreadMachine {
         }
         self.deliver_steers(context.now, draft, id);
         let reminders = self.run(id).map(reminders_for).unwrap_or_default();
-        self.call_model(context, draft, id, reminders, 1);
+        self.call_model(context, draft, id, reminders);
     }
 
     /// Gives a run that paused as many tokens again as the settings allow a turn now.

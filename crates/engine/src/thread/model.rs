@@ -5,15 +5,18 @@ use panelot_base::limits::{CHECKPOINT_BYTES, CHECKPOINT_INTERVAL_MS};
 use panelot_base::{ItemId, ModelCallId, RunId, Timestamp};
 use panelot_protocol::event::{ErrorCode, Event, ItemComplete, ItemDelta, ItemStart, TokenUsage};
 use panelot_protocol::snapshot::{ItemKind, ItemMeta, StopReason};
-use panelot_provider::{ErrorKind, ProviderError, Reason, Response, retry};
+use panelot_provider::retry::{self, Keys};
+use panelot_provider::verify::refuses_pictures;
+use panelot_provider::{ErrorKind, KnownFacts, ProviderError, Reason, Response};
 use panelot_records::node::{StoredCall, Usage};
-use panelot_records::run::RunError;
+use panelot_records::run::{ModelChoice, RunError};
 use panelot_records::{Batch, Body, Call, CallState, NoticeKind, RunState};
 use serde_json::{Value, json};
 
 use super::{Context, Draft, LiveModel, ThreadMachine};
 use crate::input::ModelInput;
 use crate::project::{code_text, usage as usage_view};
+use crate::providers::access;
 use crate::step::{Effect, ModelCall, Purpose, Reminder, Room};
 
 impl ThreadMachine {
@@ -24,21 +27,20 @@ impl ThreadMachine {
         draft: &mut Draft,
         id: &RunId,
         reminders: Vec<Reminder>,
-        attempt: u32,
     ) {
         // The cutoff: what was added to the turn up to now goes into this request, what comes later into the next.
         self.deliver_steers(context.now, draft, id);
-        self.ask_model(context, draft, id, reminders, attempt, Purpose::Answer(Room::Window));
+        self.ask_model(context, draft, id, reminders, None, Purpose::Answer(Room::Window));
     }
 
-    /// Asks the model for something on behalf of a run.
+    /// Asks the model for something on behalf of a run; again with the keys that are left, or anew.
     pub(super) fn ask_model(
         &mut self,
         context: &mut Context<'_>,
         draft: &mut Draft,
         id: &RunId,
         reminders: Vec<Reminder>,
-        attempt: u32,
+        keys: Option<Keys>,
         purpose: Purpose,
     ) {
         let Some(run) = self.run(id) else { return };
@@ -57,6 +59,12 @@ impl ThreadMachine {
         if connection.has_key && context.directory.is_locked() {
             return self.pause_locked(draft, id);
         }
+        // The credential that worked last comes first.
+        let mut access = access(connection);
+        let keys = keys.unwrap_or_else(|| Keys::new(access.keys.len(), 0));
+        let slot = connection.slot_in_use(keys.current());
+        access.keys = access.keys.into_iter().skip(keys.current()).take(1).collect();
+        let facts = context.directory.facts(&model).settled();
         let (call, item) = (ModelCallId::mint(context.ids), ItemId::mint(context.ids));
         draft.effects.push(Effect::CallModel(Box::new(ModelCall {
             thread: self.thread.id.clone(),
@@ -65,8 +73,8 @@ impl ThreadMachine {
             leaf,
             environment,
             connection: model.connection.clone(),
-            wire: connection.wire,
-            base_url: connection.base_url.clone(),
+            access,
+            facts,
             fence_seed: self.thread.fence_seed.clone(),
             purpose: purpose.clone(),
             reminders: reminders.clone(),
@@ -88,7 +96,9 @@ impl ThreadMachine {
             reasoning: String::new(),
             unsaved: 0,
             checkpoint_at: None,
-            attempt,
+            keys,
+            slot,
+            sees: facts.vision,
             retry_at: None,
             reminders,
             purpose,
@@ -114,7 +124,7 @@ impl ThreadMachine {
         event: ModelInput,
     ) -> bool {
         if self.title.as_ref().is_some_and(|live| live.call == *call) {
-            self.on_title(draft, event);
+            self.on_title(context, draft, event);
             return false;
         }
         if self.model.as_ref().is_none_or(|live| live.call != *call) {
@@ -202,6 +212,7 @@ impl ThreadMachine {
             incomplete: true,
             stop: None,
             vendor: serde_json::Map::new(),
+            cost: None,
         };
         if let Some(seq) = partial {
             self.rewrite(seq, body);
@@ -238,6 +249,9 @@ impl ThreadMachine {
         }
         let Some(live) = self.model.take() else { return };
         let Some(model) = self.run(id).and_then(|run| run.model.clone()) else { return };
+        if let Some(slot) = live.slot {
+            draft.writes.extend(context.directory.key_worked(&model.connection, slot));
+        }
         let finalizing = live.reminders.iter().any(Reminder::is_last);
         let calls: Vec<StoredCall> = if finalizing {
             Vec::new()
@@ -251,6 +265,7 @@ impl ThreadMachine {
             response.tool_calls.into_iter().map(mint).collect()
         };
         let usage = response.usage.map(usage_record);
+        let cost = response.usage.and_then(|usage| cost_of(context, &model, &usage));
         let reason = match response.stop_reason {
             panelot_provider::StopReason::MaxTokens => StopReason::MaxTokens,
             panelot_provider::StopReason::ContentFilter => StopReason::ContentFilter,
@@ -268,10 +283,11 @@ impl ThreadMachine {
             incomplete: reason != StopReason::End,
             stop: (reason != StopReason::End).then(|| word(&reason)),
             vendor: response.vendor,
+            cost,
         };
         let seq = self.store_answer(context.now, draft, id, body);
         draft.closing.push(self.item_complete(live.item, true));
-        self.count_usage(draft, id, usage);
+        self.count_usage(context, draft, id, usage);
         self.ask_for_title(context, draft, id);
         if !states.is_empty() {
             if let Some(run) = self.run_mut(id) {
@@ -301,9 +317,33 @@ impl ThreadMachine {
         }
     }
 
-    pub(super) fn count_usage(&mut self, draft: &mut Draft, id: &RunId, usage: Option<Usage>) {
+    /// Counts the tokens of a call, and what they cost where the price is known.
+    pub(super) fn charge(
+        &mut self,
+        context: &Context<'_>,
+        model: &ModelChoice,
+        usage: panelot_provider::Usage,
+    ) -> Option<u64> {
+        let cost = cost_of(context, model, &usage);
+        let stats = &mut self.thread.stats;
+        stats.total_tokens += usage.input + usage.output;
+        match cost {
+            Some(cost) => stats.cost = Some(stats.cost.unwrap_or_default().saturating_add(cost)),
+            None => stats.unpriced = true,
+        }
+        cost
+    }
+
+    pub(super) fn count_usage(
+        &mut self,
+        context: &Context<'_>,
+        draft: &mut Draft,
+        id: &RunId,
+        usage: Option<Usage>,
+    ) {
         let Some(usage) = usage else { return };
-        self.thread.stats.total_tokens += usage.input + usage.output;
+        let Some(model) = self.run(id).and_then(|run| run.model.clone()) else { return };
+        let cost = self.charge(context, &model, usage_of(usage));
         let Some(run) = self.run_mut(id) else { return };
         run.usage.input += usage.input;
         run.usage.output += usage.output;
@@ -314,6 +354,7 @@ impl ThreadMachine {
             thread_id: self.thread.id.clone(),
             turn_id,
             usage: usage_view(usage),
+            cost,
         }));
     }
 
@@ -328,9 +369,30 @@ impl ThreadMachine {
         let seen = !live.text.is_empty() || !live.reasoning.is_empty();
         let output = if seen { retry::Output::Seen } else { retry::Output::None };
         let jitter = jitter(&context.ids.next_uuid());
-        if let Some(delay) = retry::next(live.attempt, &error, output, jitter) {
-            live.retry_at = Some(context.now.plus_ms(delay));
-            return;
+        let sees = live.sees && !seen && refuses_pictures(&error);
+        match live.keys.after(&error, output, jitter) {
+            retry::Step::Key(_) => {
+                live.retry_at = Some(context.now);
+                return self.retry_model(context, draft);
+            }
+            retry::Step::Wait(delay) => {
+                live.retry_at = Some(context.now.plus_ms(delay));
+                return;
+            }
+            retry::Step::GiveUp if sees => {
+                let Some(model) = self.run(id).and_then(|run| run.model.clone()) else { return };
+                let facts = KnownFacts { vision: Some(false), ..KnownFacts::default() };
+                if let (Some(write), Some(live)) =
+                    (context.directory.found_out(&model, facts), &mut self.model)
+                {
+                    // Asked again, it is told of the pictures in words.
+                    draft.writes.push(write);
+                    draft.settings_changed = true;
+                    live.retry_at = Some(context.now);
+                    return self.retry_model(context, draft);
+                }
+            }
+            retry::Step::GiveUp => {}
         }
         let provider = Some(error.to_json());
         let error = RunError {
@@ -367,7 +429,7 @@ impl ThreadMachine {
         // The failed attempt has shown nothing; its item ends and a new one begins.
         draft.events.push(self.item_complete(live.item, false));
         self.model = None;
-        self.ask_model(context, draft, &id, live.reminders, live.attempt + 1, live.purpose);
+        self.ask_model(context, draft, &id, live.reminders, Some(live.keys), live.purpose);
     }
 
     /// Whether what was streamed should be stored although nothing new came.
@@ -393,6 +455,20 @@ pub(super) fn error_details(error: &RunError) -> Value {
 
 fn proposed(call: &StoredCall) -> Call {
     Call { item: call.item.clone(), state: CallState::Proposed, target: None, attempts: 0, approval: None }
+}
+
+/// What the tokens of a call cost, in nanodollars; none when nobody knows the price.
+fn cost_of(context: &Context<'_>, model: &ModelChoice, usage: &panelot_provider::Usage) -> Option<u64> {
+    context.directory.facts(model).price.map(|price| price.nanodollars(usage))
+}
+
+const fn usage_of(usage: Usage) -> panelot_provider::Usage {
+    panelot_provider::Usage {
+        input: usage.input,
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+    }
 }
 
 pub(super) const fn usage_record(usage: panelot_provider::Usage) -> Usage {

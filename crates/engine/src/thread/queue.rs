@@ -30,7 +30,7 @@ impl ThreadMachine {
     ) -> Result<Admitted, Refused> {
         let overrides = overrides.map(overrides_record);
         if let Some(overrides) = &overrides {
-            context.directory.resolve_model(overrides)?;
+            context.directory.choices(overrides, &self.thread)?;
         }
         let Some(run) = self.run_mut(id).filter(|run| run.state == RunState::Queued) else {
             return refuse(ErrorCode::InvalidCommand, "this message does not wait any more");

@@ -80,7 +80,7 @@ impl ThreadMachine {
         if self.run(id).is_some_and(|run| run.batch.is_some()) {
             self.advance(context, draft, id);
         } else {
-            self.call_model(context, draft, id, reminders, 1);
+            self.call_model(context, draft, id, reminders);
         }
         Ok(self.admitted(id))
     }

@@ -10,10 +10,12 @@ use panelot_protocol::event::{Event, TurnComplete, TurnStart};
 use panelot_protocol::snapshot::{StopReason, TurnKind};
 use panelot_provider::{Message, Parameters, Part, Request};
 use panelot_records::Body;
+use panelot_records::run::ModelChoice;
 use panelot_records::thread::TitleSource;
 
 use super::{Context, Draft, ThreadMachine};
 use crate::input::ModelInput;
+use crate::providers::access;
 use crate::step::{Effect, ModelCall, Purpose};
 
 /// A title that a model was asked for.
@@ -21,6 +23,7 @@ use crate::step::{Effect, ModelCall, Purpose};
 pub(crate) struct LiveTitle {
     pub(crate) call: ModelCallId,
     pub(crate) turn: TurnId,
+    pub(crate) model: ModelChoice,
     pub(crate) deadline_at: Timestamp,
 }
 
@@ -38,8 +41,12 @@ impl ThreadMachine {
         let model = context.directory.task_model().or_else(|| run.model.clone());
         let parts = (opening, model, run.environment.clone(), run.leaf);
         let (Some(opening), Some(model), Some(environment), Some(leaf)) = parts else { return };
+        let facts = context.directory.facts(&model).settled();
         let Some(connection) = context.directory.connections.get(&model.connection) else { return };
+        let mut access = access(connection);
+        access.keys.truncate(1);
         let source: String = opening.chars().take(TITLE_SOURCE_CHARS_MAX).collect();
+        let asked = model.clone();
         let request = Request {
             model: model.model,
             system: wording::title_instruction(),
@@ -55,8 +62,8 @@ impl ThreadMachine {
             leaf,
             environment,
             connection: model.connection,
-            wire: connection.wire,
-            base_url: connection.base_url.clone(),
+            access,
+            facts,
             reminders: Vec::new(),
             fence_seed: String::new(),
             purpose: Purpose::Given(Box::new(request)),
@@ -68,11 +75,11 @@ impl ThreadMachine {
             turn_kind: TurnKind::Title,
         }));
         let deadline_at = context.now.plus_ms(TITLE_TIMEOUT_MS);
-        self.title = Some(LiveTitle { call, turn, deadline_at });
+        self.title = Some(LiveTitle { call, turn, model: asked, deadline_at });
     }
 
     /// Takes in what a model proposes. A name that the person gave meanwhile stays.
-    pub(crate) fn on_title(&mut self, draft: &mut Draft, event: ModelInput) {
+    pub(crate) fn on_title(&mut self, context: &Context<'_>, draft: &mut Draft, event: ModelInput) {
         if matches!(event, ModelInput::Delta { .. }) {
             return;
         }
@@ -80,7 +87,7 @@ impl ThreadMachine {
         let mut reason = StopReason::Error;
         if let ModelInput::Completed(response) = event {
             if let Some(usage) = response.usage {
-                self.thread.stats.total_tokens += usage.input + usage.output;
+                self.charge(context, &live.model, usage);
             }
             let title = tidy(&response.text);
             if !title.is_empty() && self.thread.title_source == TitleSource::FirstLine {

@@ -10,8 +10,10 @@ use panelot_records::{Body, Node, NoticeKind, Record, Write};
 
 use super::{Context, Draft, Submission, ThreadMachine};
 use crate::branches;
+use crate::directory::choice_record;
 use crate::input::Found;
 use crate::project;
+use crate::providers::effort_record;
 use crate::receipt::{Admitted, Refused};
 
 fn invalid(why: &str) -> Refused {
@@ -35,7 +37,16 @@ impl ThreadMachine {
     }
 
     /// Changes what the list of threads says of this one.
-    pub(crate) fn update(&mut self, draft: &mut Draft, update: ThreadUpdate) -> Admitted {
+    pub(crate) fn update(
+        &mut self,
+        context: &Context<'_>,
+        draft: &mut Draft,
+        update: ThreadUpdate,
+    ) -> Result<Admitted, Refused> {
+        let model = update.model.map(|it| it.choice.as_ref().map(choice_record));
+        if model.as_ref().is_some_and(|it| it.as_ref().is_some_and(|it| !context.directory.is_usable(it))) {
+            return Err(invalid("that model is not set up"));
+        }
         draft.keeps_date = true;
         let thread = &mut self.thread;
         if let Some(title) = update.title {
@@ -51,7 +62,16 @@ impl ThreadMachine {
         if let Some(tags) = update.tags {
             thread.tags = tags.into_iter().map(panelot_protocol::Text::into_string).collect();
         }
-        self.whole()
+        if let Some(model) = model {
+            thread.model = model;
+        }
+        if let Some(effort) = update.effort {
+            thread.effort = effort.choice.map(effort_record);
+        }
+        if let Some(preset) = update.preset {
+            thread.preset = Some(preset.into_string()).filter(|preset| !preset.is_empty());
+        }
+        Ok(self.whole())
     }
 
     /// Sends another version of a message of the active branch. `found` is the branch that ends in that message.

@@ -16,6 +16,7 @@ mod mirror;
 mod pace;
 mod promises;
 mod protocol;
+mod providers;
 mod queue;
 mod random;
 mod secrets;

@@ -11,7 +11,7 @@ use panelot_base::{ItemId, Secret, SessionId, ThreadId, Timestamp};
 use panelot_engine::{ConnectionHandle, PageSignal, TargetLookup};
 use panelot_model_client::{Answer, Body, Client, Network, NetworkError};
 use panelot_protocol::{PROTOCOL, SCHEMA_HASH};
-use panelot_provider::{HttpRequest, ResponseHead};
+use panelot_provider::{HeaderValue, HttpRequest, ResponseHead};
 use panelot_records::{Commit, Key, Response, Scan};
 use panelot_runtime::{BootFacts, Browser, Ports, Runtime, StepTask, read_boot};
 use panelot_store::{CommitError, MemoryStore, ReadRecord, Sealer, Store, StoreError, TestCipher};
@@ -165,6 +165,8 @@ pub(crate) struct Outside {
     /// Answers to the requests for a title; without one the provider refuses.
     pub(crate) titles: RefCell<VecDeque<Reply>>,
     pub(crate) title_requests: RefCell<Vec<Value>>,
+    /// Where each request went, but for those for titles, and its headers.
+    pub(crate) sent: RefCell<Vec<(String, Vec<(String, String)>)>>,
     /// Every write that reached the page.
     pub(crate) page_writes: RefCell<Vec<String>>,
     pub(crate) lookups: Cell<u32>,
@@ -287,6 +289,12 @@ impl Network for WorldNetwork {
             self.0.titles.borrow_mut().pop_front().unwrap_or_else(|| Reply::error(503, json!({})))
         } else {
             self.0.requests.borrow_mut().push(body.clone());
+            let shown = |value: &HeaderValue| match value {
+                HeaderValue::Plain(value) => value.clone(),
+                HeaderValue::Secret(secret) => secret.expose().to_owned(),
+            };
+            let headers = request.headers.iter().map(|(name, value)| (name.clone(), shown(value)));
+            self.0.sent.borrow_mut().push((request.url.as_str().to_owned(), headers.collect()));
             let scripted = self.0.replies.borrow_mut().pop_front();
             let improvised = || self.0.provider.borrow_mut().as_mut().map(|provider| provider(&body));
             scripted.or_else(improvised).expect("a scripted reply for every request")

@@ -61,6 +61,9 @@ fn op_of(open: Option<ThreadId>, command: Command) -> Option<Op> {
                 archived,
                 folder_id: folder.map(|folder| Text::clipped(folder.trim())),
                 tags: tags.map(|tags| tags.iter().map(|tag| Text::clipped(tag)).collect()),
+                model: None,
+                effort: None,
+                preset: None,
             })
         }
         Command::Delete { thread: thread_id } => Op::ThreadDelete(ThreadOnly { thread_id }),
@@ -120,7 +123,10 @@ impl Client {
                 self.model.verifications.insert(connection_id.clone(), Verification::Running);
                 out.changes.verifications = true;
                 let model_id = model.map(|model| Text::clipped(&model));
-                self.give(Op::ConnectionVerify(ConnectionVerify { connection_id, model_id }), out);
+                self.give(
+                    Op::ConnectionVerify(ConnectionVerify { connection_id, model_id, draft: None }),
+                    out,
+                );
             }
             Command::Reconnect => match self.link {
                 Link::Waiting => self.connect(out),

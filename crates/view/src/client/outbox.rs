@@ -175,16 +175,26 @@ impl Outbox {
 /// stop may not, because it is about what the person saw.
 fn is_worth_saving(op: &Op) -> bool {
     match op {
-        Op::SettingsUpdate(update) => !update
-            .changes
-            .iter()
-            .any(|change| matches!(change, SettingsChange::PutConnection { key: Some(_), .. })),
+        Op::SettingsUpdate(update) => !update.changes.iter().any(has_secret),
         Op::TurnInterrupt(_)
+        | Op::ConnectionCancel(_)
+        | Op::ConnectionModels(_)
         | Op::ConnectionVerify(_)
         | Op::SecretsLock(_)
         | Op::SecretsUnlock(_)
         | Op::SecretsUpdate(_) => false,
         _ => true,
+    }
+}
+
+/// Whether a change brings a credential.
+fn has_secret(change: &SettingsChange) -> bool {
+    match change {
+        SettingsChange::PutConnection { key, add_keys, headers, .. } => {
+            let typed = headers.iter().flatten().any(|header| header.value.is_some());
+            key.is_some() || !add_keys.is_empty() || typed
+        }
+        _ => false,
     }
 }
 
@@ -211,7 +221,9 @@ pub(super) fn command_kind(op: &Op) -> Option<CommandKind> {
         }
         Op::ConnectionVerify(it) => CommandKind::Verify(it.connection_id.clone()),
         Op::SecretsLock(_) | Op::SecretsUnlock(_) | Op::SecretsUpdate(_) => CommandKind::Secrets,
-        Op::DraftUpdate(_)
+        Op::ConnectionCancel(_)
+        | Op::ConnectionModels(_)
+        | Op::DraftUpdate(_)
         | Op::Initialize(_)
         | Op::Ping(_)
         | Op::SettingsGet(_)

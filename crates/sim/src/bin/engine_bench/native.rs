@@ -48,15 +48,13 @@ impl Bench {
         let connection = ConnectionId::new("bench").map_err(text_of)?;
         let model = ModelChoice { connection: connection.clone(), model: "echo".to_owned() };
         let settings = Settings { default_model: Some(model), ..Settings::default() };
+        let wire = panelot_records::ProviderWire::Openai;
+        let place = SafeUrl::new("http://localhost:1/v1");
         let provider = Connection {
-            wire: panelot_records::ProviderWire::Openai,
-            id: connection,
             revision: 1,
             name: "Bench".to_owned(),
-            base_url: SafeUrl::new("http://localhost:1/v1"),
             models: vec!["echo".to_owned()],
-            has_key: false,
-            created_at: Timestamp(NOW),
+            ..Connection::new(connection, wire, place, Timestamp(NOW))
         };
         let records = [Record::Settings(settings), Record::Connection(provider)];
         for record in records.into_iter().chain(threads.into_iter().flatten()) {

@@ -53,9 +53,11 @@ fn head(id: &ThreadId, size: u64) -> Thread {
         archived: false,
         folder: None,
         preset: None,
+        model: None,
+        effort: None,
         tags: Vec::new(),
         forked_from: None,
-        stats: Stats { turns: size / 2, total_tokens: size * 50 },
+        stats: Stats { turns: size / 2, total_tokens: size * 50, ..Stats::default() },
         fence_seed: "bench".to_owned(),
         deleted_at: None,
     }
@@ -78,6 +80,7 @@ fn answer(seq: u64) -> Result<Body, InvalidId> {
         usage: None,
         incomplete: false,
         stop: None,
+        cost: None,
     })
 }
 

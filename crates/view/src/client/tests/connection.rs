@@ -291,6 +291,11 @@ fn credentials_and_stops_are_not_saved() {
         base_url: Text::clipped("https://a.example"),
         models: Vec::new(),
         key: key.map(IncomingKey::new),
+        add_keys: Vec::new(),
+        remove_keys: Vec::new(),
+        headers: None,
+        quirks: None,
+        keyless: None,
     };
     rig.command(Command::UpdateSettings { changes: vec![put(Some("sk-very-secret"))] });
     rig.command(Command::Stop);

@@ -50,6 +50,9 @@ pub(super) fn meta(id: &str, updated_at: u64, pinned: bool) -> ThreadMeta {
         forked_from: None,
         turns: 0,
         total_tokens: 0,
+        cost: None,
+        model: None,
+        effort: None,
         quarantined: false,
     }
 }
@@ -266,6 +269,7 @@ impl Engine {
             usage: None,
             incomplete,
             stop: None,
+            cost: None,
         }
     }
 

@@ -124,6 +124,7 @@ impl ThreadView {
                 usage,
                 incomplete,
                 stop,
+                cost: _,
             } => {
                 let model = (connection_id, model_id);
                 let stored = StoredMessage { text, reasoning, usage, model, incomplete, stop };
