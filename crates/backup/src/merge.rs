@@ -33,6 +33,7 @@ pub enum Kept {
 
 /// What becomes of a record.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a verdict is moved once, to whoever stores it")]
 pub enum Verdict {
     /// It is stored, in this form.
     Take(Record),
