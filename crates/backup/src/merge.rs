@@ -32,7 +32,6 @@ pub enum Kept {
 }
 
 /// What becomes of a record.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a verdict is moved once, to whoever stores it")]
 pub enum Verdict {
