@@ -69,6 +69,9 @@ pub(crate) enum Chunk {
     Break,
 }
 
+/// The address of a request, and its headers.
+pub(crate) type Sent = (String, Vec<(String, String)>);
+
 /// A scripted answer of the provider.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
@@ -166,7 +169,7 @@ pub(crate) struct Outside {
     pub(crate) titles: RefCell<VecDeque<Reply>>,
     pub(crate) title_requests: RefCell<Vec<Value>>,
     /// Where each request went, but for those for titles, and its headers.
-    pub(crate) sent: RefCell<Vec<(String, Vec<(String, String)>)>>,
+    pub(crate) sent: RefCell<Vec<Sent>>,
     /// Every write that reached the page.
     pub(crate) page_writes: RefCell<Vec<String>>,
     pub(crate) lookups: Cell<u32>,
