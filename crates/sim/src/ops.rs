@@ -140,7 +140,9 @@ impl World {
         let mut op = match name {
             "initialize" => return self.say_hello(chance),
             "ping" | "settings.get" => json!({}),
-            "connection.verify" => json!({"connectionId": if chance.one_in(4) { "nowhere" } else { "c1" }}),
+            "connection.cancel" | "connection.models" | "connection.verify" => {
+                json!({"connectionId": if chance.one_in(4) { "nowhere" } else { "c1" }})
+            }
             "settings.update" => json!({"changes": [self.change(chance)]}),
             "thread.create" if threads.len() >= 5 => return None,
             "thread.create" => {
