@@ -17,6 +17,13 @@ const CONNECTION = { type: "putConnection", id: "own", name: "Own", wire: "built
 
 const group = (page) => page.getByRole("group", { name: say("built-in-title") });
 
+/** The settings themselves: without a connection the way to the first chat stands before them. */
+async function settingsOf(panelot) {
+  const options = await panelot.openOptions();
+  await options.getByRole("button", { name: say("welcome-later") }).click();
+  return options;
+}
+
 describe("where the browser has no model", () => {
   let panelot;
   before(async () => { panelot = await Panelot.start({ connected: false }); });
@@ -24,7 +31,7 @@ describe("where the browser has no model", () => {
   after(() => panelot?.close());
 
   test("the options say so, and a conversation on it says what to do", async () => {
-    const options = await panelot.openOptions();
+    const options = await settingsOf(panelot);
     const words = await eventually(
       () => group(options).getByRole("status").innerText(), (it) => it !== "", "there is a reason",
     );
@@ -66,7 +73,7 @@ describe("where it has one", () => {
 
   test("it is downloaded by a click, connected by another, and answers while it thinks", async () => {
     await model("state", "downloadable");
-    const options = await panelot.openOptions();
+    const options = await settingsOf(panelot);
     const card = group(options);
     await expect(card).toContainText(say("built-in-downloadable"));
     await card.scrollIntoViewIfNeeded();
