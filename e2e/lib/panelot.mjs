@@ -17,38 +17,48 @@ const SITE_WIDTH = 960;
 const FAILPOINT_ARMED_MS = 2_000;
 const CONNECTION = "testkit";
 
+/** Starts a browser on a profile. */
+async function launch(profile, { extension, headless }) {
+  const browser = program();
+  // Branded Chrome ignores --load-extension and takes an extension over the DevTools pipe only.
+  const branded = isBranded(browser) || process.env.PANELOT_LOAD === "cdp";
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: browser,
+    headless,
+    viewport: null,
+    args: [
+      ...flags({ headless, extensions: branded ? [] : [extension] }), "--window-size=1280,800",
+      ...(branded ? ["--enable-unsafe-extension-debugging"] : []),
+    ],
+    ignoreDefaultArgs: ["--disable-extensions", "--enable-automation"],
+  });
+  if (!branded) return { context, id: extensionId(extension) };
+  const session = await context.browser().newBrowserCDPSession();
+  return { context, id: (await session.send("Extensions.loadUnpacked", { path: extension })).id };
+}
+
 /** A browser with Panelot and a testkit. */
 export class Panelot {
   /** Starts both, with the extension of this folder. */
   static async start({ connected = true, extension = TEST_BUILD, headless = true } = {}) {
     const testkit = await Testkit.start();
     const profile = await mkdtemp(join(tmpdir(), "panelot-profile-"));
-    const browser = program();
-    // Branded Chrome ignores --load-extension and takes an extension over the DevTools pipe only.
-    const branded = isBranded(browser) || process.env.PANELOT_LOAD === "cdp";
-    const context = await chromium.launchPersistentContext(profile, {
-      executablePath: browser,
-      headless,
-      viewport: null,
-      args: [
-        ...flags({ headless, extensions: branded ? [] : [extension] }), "--window-size=1280,800",
-        ...(branded ? ["--enable-unsafe-extension-debugging"] : []),
-      ],
-      ignoreDefaultArgs: ["--disable-extensions", "--enable-automation"],
-    });
-    const panelot = new Panelot(testkit, context, profile, extensionId(extension));
-    panelot.headless = headless;
-    if (branded) {
-      const session = await context.browser().newBrowserCDPSession();
-      panelot.id = (await session.send("Extensions.loadUnpacked", { path: extension })).id;
-    }
+    const { context, id } = await launch(profile, { extension, headless });
+    const panelot = new Panelot(testkit, context, profile, id);
+    Object.assign(panelot, { headless, extension });
     await panelot.#open();
     if (connected) await panelot.connect();
     return panelot;
   }
 
   constructor(testkit, context, profile, id) {
-    Object.assign(this, { testkit, context, profile, id, log: [] });
+    Object.assign(this, { testkit, profile, id, log: [] });
+    this.#watch(context);
+  }
+
+  /** Notes what the browser's pages and workers say. */
+  #watch(context) {
+    this.context = context;
     const note = (where) => (message) => {
       // Chrome's own viewer, in which the console stands, trips over the extension's policy.
       if (!message.text().includes("inline style")) this.log.push(`${where}: ${message.type()}: ${message.text()}`);
@@ -62,6 +72,15 @@ export class Panelot {
     const watchWorker = (worker) => worker.on("console", note("worker"));
     context.on("serviceworker", watchWorker);
     context.serviceWorkers().forEach(watchWorker);
+  }
+
+  /** Closes the browser and opens it again with the same profile. */
+  async restart() {
+    await this.context.close();
+    const { context, id } = await launch(this.profile, this);
+    this.id = id;
+    this.#watch(context);
+    await this.#open();
   }
 
   /** A page of the extension that is no view: the tests' way to chrome.* and to the Port. */
